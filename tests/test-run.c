@@ -260,6 +260,54 @@ static void a_flush_waits_for_all_streams(void) {
   cluster_clear(&bench.built);
 }
 
+/*  host     gather ─ A ─ pays 5 ms ───────── B ─ end      A 10 GB, B 1 GB of traffic
+ *  comm     gather──────────────────────────────────►
+ *  compute  A───────►                        B──►
+ * The end waits for B, and, or not, for the gather. */
+static RunReport *gather_beside(gboolean waits, SimTime *ret_a, SimTime *ret_b, SimTime *ret_gather) {
+  Bench bench = bench_new();
+  guint32 a = program_builder_memory_op(bench.builder, 10 * GB), b = program_builder_memory_op(bench.builder, 1 * GB);
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    program_builder_context(bench.builder, PROGRAM_FORWARD, 0, 0);
+    CollCall call = {COLL_ALL_GATHER, 4 * GB};
+    guint32 gather =
+        program_builder_collective(bench.builder, bench.comm, "gather", bench.group, call, PROGRAM_HINT_NONE);
+    program_builder_compute(bench.builder, bench.compute, "A", a);
+    guint32 last = program_builder_compute(bench.builder, bench.compute, "B", b);
+    program_builder_cost(bench.builder, 5 * SIM_MILLISECOND);
+    program_builder_host(bench.builder, "end");
+    program_builder_need(bench.builder, last);
+    if (waits)
+      program_builder_need(bench.builder, gather);
+  }
+  *ret_a = op_time(&bench, 10 * GB);
+  *ret_b = op_time(&bench, 1 * GB);
+  *ret_gather = gather_time(&bench, 4 * GB);
+  RunReport *report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  cluster_clear(&bench.built);
+  return report;
+}
+
+/* What compute leaves open beside a gather that B does not need is the host's, up to B; then the end waits for the
+ * gather itself. Where it does not, the next step's rows run beside it: a step is as long as the gather, all compute is
+ * over before it begins, and it is tail. */
+static void gaps_that_wait_for_nothing(void) {
+  SimTime a, b, gather;
+  g_autoptr(RunReport) waits = gather_beside(TRUE, &a, &b, &gather);
+  const RunClass *all = &waits->classes[0];
+  CU_ASSERT_EQUAL(all->step, gather);
+  CU_ASSERT_EQUAL(all->compute, a + b);
+  CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_HOST], 5 * SIM_MILLISECOND - a);
+  CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_LATENCY] + all->by_cause[RUN_CAUSE_BANDWIDTH],
+                  gather - 5 * SIM_MILLISECOND - b);
+  CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_TAIL], 0);
+  g_autoptr(RunReport) beside = gather_beside(FALSE, &a, &b, &gather);
+  CU_ASSERT_EQUAL(beside->classes[0].step, gather);
+  CU_ASSERT_EQUAL(beside->classes[0].compute, 0);
+  CU_ASSERT_EQUAL(beside->classes[0].by_cause[RUN_CAUSE_TAIL], gather);
+}
+
 /* Managed memory lies beside the allocator's, which keeps nothing of it: x, and once x is given y, 50 GB each, never
  * stand on the device together. `both`: they do, in the step that runs out. */
 static RunReport *managed_pages(gboolean both) {
@@ -341,6 +389,7 @@ int main(void) {
                              {"folding and ties change nothing", folding_and_ties_change_nothing},
                              {"record_stream delays a give", record_stream_delays_a_give},
                              {"a flush waits for all streams", a_flush_waits_for_all_streams},
+                             {"gaps that wait for nothing", gaps_that_wait_for_nothing},
                              {"managed memory is given back", managed_memory_is_given_back},
                              {"an OOM is a result", oom_is_a_result},
                              {NULL, NULL}});
