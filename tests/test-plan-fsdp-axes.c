@@ -56,18 +56,23 @@ static void any_layout_plays(void) {
 /* Two stages, four micro-batches, 1F1B: stage 0 plays F0 F1 B0 F2 B1 F3 B2 B3. Parameters come once, for F0, and go
  * after B3; resharded after each forward they come for F0 and for what follows a forward: F1, B0, B1, B2. Gradients are
  * reduced once either way. A gather is of all that data ranks share of the stage: 4 layers of 41 088 × 16 / …
- * elements. */
+ * elements. A smaller shard that is as large as the four data ranks' is no other: it has no communicators of its own. */
 static void a_pipeline_gathers_once(void) {
   static const struct {
     const char *reshard;
     guint gathers;
-  } rows[] = {{"fsdp.reshard_after_forward=default", 1}, {"fsdp.reshard_after_forward=yes", 5}};
+  } rows[] = {{"fsdp.reshard_after_forward=default", 1},
+              {"fsdp.reshard_after_forward=yes", 5},
+              {"fsdp.reshard_after_forward=4", 5}};
+  guint32 communicators = 0;
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(Program) program =
         axes_case(7, FALSE, 8,
                   (const char *[]){fsdp2, stage_3, "parallel.pipeline=2", "training.gradient_accumulation=4",
                                    "fsdp.wrap=ends", rows[i].reshard, NULL});
     const ProgramSection *stage = &program->roles[0].sections[PROGRAM_STEADY];
+    CU_ASSERT_TRUE(i == 0 || program->n_communicators == communicators);
+    communicators = program->n_communicators;
     /* The embedding and 4 of 7 layers: (7 + 2) / 2 with both ends counted as one, what is left over to the first. */
     CU_ASSERT_EQUAL(axes_case_rows(stage, "all-gather parameters"), rows[i].gathers * 5);
     CU_ASSERT_EQUAL(axes_case_rows(stage, "reduce-scatter gradients"), 5);
