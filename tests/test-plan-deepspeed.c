@@ -2,6 +2,7 @@
 /* DeepSpeed: the order of its rows under each stage, and what it refuses. */
 #include "kernel-op.h"
 #include "plan-case.h"
+#include "plan-draw.h"
 
 /* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64.
  * Twice as many bytes in bf16. */
@@ -142,6 +143,23 @@ static guint64 bytes_of(const Program *program, ProgramKind kind) {
   for (guint32 i = 0; i < section->n_rows; i++)
     bytes += section->rows[i].kind == kind ? section->rows[i].call.bytes : 0;
   return bytes;
+}
+
+/* Where gradients stay in .grad until the step (stage 0; one rank, which has nothing to reduce) they are gone after it:
+ * the next forward does not stand on them. */
+static void gradients_go_with_the_step(void) {
+  static const struct {
+    guint32 ranks;
+    const char *stage;
+  } rows[] = {{8, "parallel.zero_stage=0"}, {1, "parallel.zero_stage=0"}, {1, "parallel.zero_stage=1"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(Program) program = plan_case(&three_layers, rows[i].ranks, 8,
+                                           (const char *[]){"parallel.framework=deepspeed", rows[i].stage, NULL});
+    gint64 level = 0;
+    CU_ASSERT_TRUE(draw_walk(program, PROGRAM_FIRST, MEM_GRADIENTS, &level) >= 205376 * 2);
+    CU_ASSERT_EQUAL(level, 0);
+    CU_ASSERT_EQUAL(draw_settled(program, MEM_GRADIENTS), 0);
+  }
 }
 
 typedef struct {
@@ -405,6 +423,7 @@ int main(void) {
                       {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
                       {"parameters were gathered one by one", parameters_were_gathered_one_by_one},
                       {"old buckets are never interleaved", old_buckets_are_never_interleaved},
+                      {"gradients go with the step", gradients_go_with_the_step},
                       {"slices are cast before they are sent", slices_are_cast_before_they_are_sent},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},
