@@ -56,7 +56,8 @@ static void any_layout_plays(void) {
 /* Two stages, four micro-batches, 1F1B: stage 0 plays F0 F1 B0 F2 B1 F3 B2 B3. Parameters come once, for F0, and go
  * after B3; resharded after each forward they come for F0 and for what follows a forward: F1, B0, B1, B2. Gradients are
  * reduced once either way. A gather is of all that data ranks share of the stage: 4 layers of 41 088 × 16 / …
- * elements. A smaller shard that is as large as the four data ranks' is no other: it has no communicators of its own. */
+ * elements. A smaller shard that is as large as the four data ranks' is no other, and has no communicators of its own.
+ */
 static void a_pipeline_gathers_once(void) {
   static const struct {
     const char *reshard;
