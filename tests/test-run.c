@@ -12,6 +12,7 @@
 #include "mem-tenant.h"
 #include "program.h"
 #include "run-play.h"
+#include "run-unit.h"
 
 /* Eight ranks in one DGX H100, one communicator. */
 typedef struct {
@@ -308,6 +309,35 @@ static void gaps_that_wait_for_nothing(void) {
   CU_ASSERT_EQUAL(beside->classes[0].by_cause[RUN_CAUSE_TAIL], gather);
 }
 
+/* Each body gives x at once and y once comm has passed: comm is waited for, compute is not. */
+static void frees_wait_for_the_streams_they_name(void) {
+  Bench bench = bench_new();
+  guint32 op = program_builder_memory_op(bench.builder, 1 * GB);
+  guint32 x = program_builder_tensor(bench.builder, "x", MEM_ACTIVATIONS, 1 * GB, 0);
+  guint32 y = program_builder_tensor(bench.builder, "y", MEM_ACTIVATIONS, 1 * GB, 0);
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    for (int body = 0; body < RUN_BODIES; body++) {
+      program_builder_compute(bench.builder, bench.compute, "A", op);
+      program_builder_take(bench.builder, x);
+      program_builder_take(bench.builder, y);
+      program_builder_compute(bench.builder, bench.compute, "B", op);
+      program_builder_give(bench.builder, x, PROGRAM_NONE);
+      program_builder_give(bench.builder, y, bench.comm);
+    }
+  }
+  g_autoptr(Program) program = program_builder_end(bench.builder);
+  RunTable table = {.section = &program->roles[0].sections[PROGRAM_STEADY], .watched = {0, 2, 4}};
+  RunUnit unit;
+  CU_ASSERT_TRUE(run_unit_init(&unit, &table, program, 1));
+  CU_ASSERT_TRUE(unit.waits && unit.waited[bench.comm]);
+  CU_ASSERT_FALSE(unit.waited[bench.compute]);
+  CU_ASSERT_EQUAL(unit.of_unit, 2);
+  CU_ASSERT_EQUAL(unit.takes, 4);
+  run_unit_clear(&unit);
+  cluster_clear(&bench.built);
+}
+
 /* Managed memory lies beside the allocator's, which keeps nothing of it: x, and once x is given y, 50 GB each, never
  * stand on the device together. `both`: they do, in the step that runs out. */
 static RunReport *managed_pages(gboolean both) {
@@ -390,6 +420,7 @@ int main(void) {
                              {"record_stream delays a give", record_stream_delays_a_give},
                              {"a flush waits for all streams", a_flush_waits_for_all_streams},
                              {"gaps that wait for nothing", gaps_that_wait_for_nothing},
+                             {"frees wait for the streams they name", frees_wait_for_the_streams_they_name},
                              {"managed memory is given back", managed_memory_is_given_back},
                              {"an OOM is a result", oom_is_a_result},
                              {NULL, NULL}});
