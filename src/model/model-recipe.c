@@ -57,7 +57,8 @@ static const BaseField keys[] = {
                 "and probabilities of every pair of tokens in memory"),
     KEY("flash_version", BASE_NAME, recipe.flash, .initial = "auto", .names = flash_names,
         .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
-                "that have them; auto: 2 up to Hopper, 3 from data-centre Blackwell on, as PyTorch calls them"),
+                "that have them; auto: 2 up to Hopper, 3 from data-centre Blackwell on, as PyTorch calls them; with "
+                "cuDNN newer than 9.15 recent PyTorch calls cuDNN's on Hopper too: say 3"),
     KEY("attention_waits", BASE_FLAG, recipe.attention_waits, .initial = "no",
         .help = "the host waits for the GPU before each layer's flash attention, as Transformers does, which reads "
                 "whether positions are packed (_is_packed_sequence: with one sequence in a micro-batch; before 4.53 "
