@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is predicted of each fifth row of the tables: predictions.tsv. A minute's play holds each of these figures, where
+"""What is predicted of each fifth row of the tables: predictions.tsv. A play of two minutes holds each figure, where
 the whole gate holds medians: what changes predictions is seen either way, and --accept writes both."""
 import csv
 import pathlib
