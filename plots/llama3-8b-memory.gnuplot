@@ -24,7 +24,7 @@ plot \
   'llama3-8b-memory.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
   79.11 with lines lc rgb ground lw 4 notitle, \
   79.11 with lines lc rgb ink lw 2 dt (12,6) title 'capacity, 79.11', \
-  48.8898437 with lines lc rgb ground lw 4 notitle, \
-  48.8898437 with lines lc rgb ink lw 2 dt (2,4) title 'peak on the device, 48.89', \
+  48.8253906 with lines lc rgb ground lw 4 notitle, \
+  48.8253906 with lines lc rgb ink lw 2 dt (2,4) title 'peak on the device, 48.83', \
   'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.8 lc rgb ground notitle, \
   'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb ink title 'tensors at most, 39.02'

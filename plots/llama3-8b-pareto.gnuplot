@@ -6,7 +6,7 @@ ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1280 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
-set xrange [31.7214844:67.1808594]
+set xrange [31.913125:67.25875]
 set ylabel 'tokens per second per gpu (more is better)'
 set yrange [6628.04395:7001.41968]
 set title '11 runs, 9 on the front'
