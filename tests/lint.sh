@@ -24,17 +24,17 @@ found=$(git grep -nE '\b(exp|log|pow|sin|cos|log2|log10|expf|powf)\(' -- 'src/*.
 [ -z "$found" ] || complain "transcendental functions, which differ between machines" "$found"
 
 # A script begins with #!, a source with its comment; an SPDX line may stand before.
-begins() {
-  local first
-  first=$(grep -vE '^#!|SPDX-License-Identifier' "$1" | head -n 1)
-  case $1 in
-    *.[ch]) [[ $first == '/*'* ]] ;;
-    *.py) [[ $first == '"""'* ]] ;;
-    *) [[ $first == '# '* ]] ;;
-  esac
+begins() { # FILE…: those that do not
+  awk 'FNR == 1 { said = 0 }
+    !said && !/^#!|SPDX-License-Identifier/ {
+      said = 1
+      mark = FILENAME ~ /\.[ch]$/ ? "/*" : FILENAME ~ /\.py$/ ? "\"\"\"" : "# "
+      if (index($0, mark) != 1) print FILENAME
+    }' "$@"
 }
 ours() { git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' '*.sh' '*.py' dev .ci/run; }
-found=$(ours | while read -r file; do begins "$file" || echo "$file"; done)
+# shellcheck disable=SC2046
+found=$(begins $(ours))
 [ -z "$found" ] || complain "files that do not begin by saying what they are for" "$found"
 
 # 120 columns: comments and tables too, as characters, not bytes.
@@ -46,8 +46,8 @@ found=$(measured | LC_ALL=C.UTF-8 xargs grep -HnE '^.{121}' | cut -c 1-100 || tr
 found=$(grep -nE 'f?puts\(.*, stdout\)' src/cli/*.c | grep -vE '^src/cli/cli-(write|main|verb)\.c:' || true)
 [ -z "$found" ] || complain "verbs print by cli_print (cli-write.h)" "$found"
 
-licensed() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
-found=$(measured | while read -r file; do licensed "$file" || echo "$file"; done)
+found=$(measured | xargs awk 'FNR > 3 { next } /SPDX-License-Identifier: MIT/ { print FILENAME }' | sort -u |
+  comm -13 - <(measured | sort -u))
 [ -z "$found" ] || complain "files without a licence line" "$found"
 
 exit $bad
