@@ -50,4 +50,12 @@ found=$(measured | xargs awk 'FNR > 3 { next } /SPDX-License-Identifier: MIT/ { 
   comm -13 - <(measured | sort -u))
 [ -z "$found" ] || complain "files without a licence line" "$found"
 
+# What belongs at the top, and nothing that a command left behind.
+top='meson.build meson_options.txt src topologies workloads tests plots README.md dev docs tools LICENSE
+  CONTRIBUTING.md CHANGELOG.md SECURITY.md'
+found=$(git ls-files | cut -d / -f 1 | grep -v '^\.' | sort -u | comm -23 - <(tr -s ' \n' '\n\n' <<<"$top" | sort -u))
+[ -z "$found" ] || complain "files that have no place at the top" "$found"
+found=$(git ls-files -z | xargs -0 du -b -- 2>/dev/null | awk '$1 > 1048576' || true)
+[ -z "$found" ] || complain "files over 1 MiB" "$found"
+
 exit $bad
