@@ -67,6 +67,18 @@ static void compare(World *world) {
   expect(world, event_queue_next(world->queue) == (first != NULL ? first->at : SIM_TIME_NEVER));
 }
 
+/* Time goes on in place of an event where none is pending until then. */
+static void pass(World *world) {
+  SimTime before = event_now(world->queue), at = before + g_rand_int_range(world->random, 0, 4);
+  guint64 played = event_queue_played(world->queue);
+  const Twin *first = twin_first(world);
+  gboolean passed = event_queue_pass(world->queue, at);
+  expect(world, passed == (first == NULL || first->at > at));
+  expect(world, event_now(world->queue) == (passed ? at : before));
+  expect(world, event_queue_played(world->queue) == played + (passed != FALSE));
+  compare(world);
+}
+
 static void world_played(Event *event, gpointer owner) {
   World *world = owner;
   Twin *twin = &world->twins[event - world->events];
@@ -83,6 +95,7 @@ static void world_played(Event *event, gpointer owner) {
     twin->at = event_now(world->queue) + g_rand_int_range(world->random, 0, 3);
     event_schedule(world->queue, event, twin->at);
   }
+  pass(world);
 }
 
 static guint differ(EventTie tie, gboolean fault) {
@@ -319,6 +332,7 @@ static void play_out(Crowd *crowd) {
   SimTime next = event_queue_next(crowd->queue), before = 0;
   while (event_queue_step(crowd->queue)) {
     crowd->wrong += event_now(crowd->queue) < before || event_now(crowd->queue) != next;
+    crowd->played += event_queue_pass(crowd->queue, event_now(crowd->queue) + 1) != FALSE;
     before = event_now(crowd->queue);
     next = event_queue_next(crowd->queue);
   }

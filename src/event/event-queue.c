@@ -176,6 +176,14 @@ SimTime event_queue_next(const EventQueue *queue) {
   return next;
 }
 
+gboolean event_queue_pass(EventQueue *queue, SimTime at) {
+  if (queue->traced != 0 || event_queue_next(queue) <= at)
+    return FALSE;
+  queue->now = at;
+  queue->played++;
+  return TRUE;
+}
+
 guint64 event_queue_played(const EventQueue *queue) {
   return queue->played;
 }

@@ -13,7 +13,20 @@ static gboolean is_of_note(const RunRank *rank, const ProgramRow *row) {
   return row->kind != PROGRAM_HOST || row->n_takes > 0 || row->n_gives > 0 || unlike_steady || rank->window.noted;
 }
 
-/* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */
+/* The host's time for a row; FALSE where it must stop until that has passed. Nearly always nothing else happens until
+ * then: the host is ahead of its device. */
+static gboolean pay(RunRank *rank, SimTime cost) {
+  RunPlay *play = rank->play;
+  rank->host.paid = TRUE;
+  SimTime at = sim_time_add(run_now(play), cost);
+  if (play->n_hosts == 0 && play->n_hosts_playing == 0 && !play->over && at < SIM_TIME_NEVER &&
+      event_queue_pass(play->queue, at))
+    return TRUE;
+  run_schedule(play, &rank->host.event, run_now(play), cost);
+  return FALSE;
+}
+
+/* Issues the row the host stands before, or pays for it; FALSE where it must stop: a cost to pay, or a wait. */
 static gboolean issue_row(RunRank *rank) {
   RunStep *step = rank->host.step;
   const ProgramRow *row = run_row(step, rank->host.row);
@@ -21,11 +34,8 @@ static gboolean issue_row(RunRank *rank) {
     return FALSE; /* woken while it pays: what it will wait for has ended already */
   if (step->seen < step->table->n_watched && rank->host.row == step->table->watched[step->seen])
     run_window_seen(rank);
-  if (row->host > 0 && !rank->host.paid) {
-    rank->host.paid = TRUE;
-    run_schedule(rank->play, &rank->host.event, run_now(rank->play), row->host);
-    return FALSE;
-  }
+  if (row->host > 0 && !rank->host.paid)
+    return pay(rank, row->host);
   if (row->kind == PROGRAM_HOST && *run_row_unmet(step, rank->host.row) > 0)
     return FALSE;
   if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0 && is_of_note(rank, row))
@@ -79,6 +89,7 @@ static void play_hosts(RunPlay *play) {
   play->n_hosts = 0;
   for (guint32 i = 0; i < n; i++) {
     playing[i]->host.queued = FALSE;
+    play->n_hosts_playing = n - 1 - i;
     play_host(playing[i]);
   }
 }

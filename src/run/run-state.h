@@ -56,10 +56,10 @@ struct RunPlay {
   GHashTable *durations;   /* RunDurations, each its own key */
   Event hosts_event;
   RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
-  guint32 n_hosts;
-  guint32 steps_ended; /* on all ranks */
-  guint32 ranks_ended; /* that have ended one more */
-  guint32 traced;      /* bits of RunTracePoint */
+  guint32 n_hosts, n_hosts_playing; /* of the latter those that have not yet gone on */
+  guint32 steps_ended;              /* on all ranks */
+  guint32 ranks_ended;              /* that have ended one more */
+  guint32 traced;                   /* bits of RunTracePoint */
   gboolean repeats, over;
   gboolean again;     /* memory cost time in a step that was taken to cost none: to be played with every step */
   gboolean endless;   /* something would happen beyond SimTime */

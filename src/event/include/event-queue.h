@@ -74,6 +74,10 @@ SimTime event_now(const EventQueue *queue);
 gboolean event_queue_step(EventQueue *queue);
 /* Time of the next event, SIM_TIME_NEVER where none. */
 SimTime event_queue_next(const EventQueue *queue);
+/* In place of an event that would be the very next, and is the caller's own: time goes on to `at`, no earlier than
+ * now, and one event counts as played. FALSE, and nothing happens: another is pending up to `at`, or is to be traced.
+ * From within a callback, as the last thing that it does at the present instant. */
+gboolean event_queue_pass(EventQueue *queue, SimTime at);
 /* Trace points, by name: each event that is scheduled, and each that is played. The trace outlives the queue; NULL:
  * none. */
 typedef enum { EVENT_TRACE_SCHEDULE, EVENT_TRACE_FIRE } EventTracePoint;
