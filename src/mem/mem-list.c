@@ -10,25 +10,38 @@ static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 addre
   return ((BaseWide)span->size << 64 | span->address) < ((BaseWide)size << 64 | address);
 }
 
-#define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */
+#define FEW 8 /* entries that are counted one by one: their comparisons do not wait for each other */
 
-/* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
+/* Where from `first` on entries begin that are not below. Halves what is left without a branch on what is compared,
+ * which no processor could foretell, then counts within FEW entries up to the end of what is left or before: those
+ * before `first` are below. */
 static guint find_within(const MemSpan *spans, guint first, guint end, guint64 size, guint64 address) {
-  guint left = end - first;
+  guint left = end - first, below = 0;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
-  guint below = 0;
-  for (guint i = 0; i < left; i++)
+  if (end < FEW) {
+    for (guint i = 0; i < left; i++)
+      below += (guint)is_below(&spans[first + i], size, address);
+    return first + below;
+  }
+  first = MIN(first, end - FEW);
+  for (guint i = 0; i < FEW; i++)
     below += (guint)is_below(&spans[first + i], size, address);
   return first + below;
 }
 
+/* The same by sizes alone. */
 static guint fit_within(const MemSpan *spans, guint n, guint64 size) {
-  guint first = 0, left = n;
+  guint first = 0, left = n, below = 0;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
-  guint below = 0;
-  for (guint i = 0; i < left; i++)
+  if (n < FEW) {
+    for (guint i = 0; i < n; i++)
+      below += spans[i].size < size;
+    return below;
+  }
+  first = MIN(first, n - FEW);
+  for (guint i = 0; i < FEW; i++)
     below += spans[first + i].size < size;
   return first + below;
 }
