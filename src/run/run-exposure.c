@@ -42,26 +42,42 @@ static gint by_start(gconstpointer a, gconstpointer b) {
   return left->row < right->row ? -1 : left->row > right->row;
 }
 
-/* Rows of one stream stand in order already. */
+#define SHIFTS 16 /* for each row, in putting them in order one by one */
+
+/* Rows of one stream stand in order already, those of a few nearly: each is moved back to where it belongs, unless that
+ * takes longer than sorting them does. */
 static void sort_by_start(GArray *rows) {
-  gboolean sorted = TRUE;
-  for (guint i = 1; sorted && i < rows->len; i++)
-    sorted = by_start(&g_array_index(rows, Ran, i - 1), &g_array_index(rows, Ran, i)) < 0;
-  if (!sorted)
+  Ran *ran = (Ran *)(gpointer)rows->data;
+  gsize shifts = 0;
+  for (guint i = 1; i < rows->len && shifts < (gsize)SHIFTS * rows->len; i++) {
+    const Ran late = ran[i];
+    guint to = i;
+    for (; to > 0 && by_start(&late, &ran[to - 1]) < 0; to--)
+      ran[to] = ran[to - 1];
+    ran[to] = late;
+    shifts += i - to;
+  }
+  if (shifts >= (gsize)SHIFTS * rows->len)
     g_array_sort(rows, by_start);
 }
 
-static void collect(Analysis *analysis) {
-  const RunStep *step = analysis->step;
-  for (guint32 i = 0; i < step->table->section->n_rows; i++) {
-    ProgramKind kind = run_row(step, i)->kind;
-    if (kind != PROGRAM_COMPUTE && kind != PROGRAM_COLLECTIVE)
-      continue;
-    Ran ran = {i, *run_row_start(step, i), run_row_end(step, i)};
-    g_array_append_val(kind == PROGRAM_COMPUTE ? analysis->computes : analysis->collectives, ran);
-  }
-  sort_by_start(analysis->computes);
-  sort_by_start(analysis->collectives);
+static guint count_rows(const RunStep *step, ProgramKind kind) {
+  guint n = 0;
+  for (guint32 i = 0; i < step->table->section->n_rows; i++)
+    n += run_row(step, i)->kind == kind;
+  return n;
+}
+
+static GArray *rows_that_ran(const RunStep *step, ProgramKind kind) {
+  guint n = count_rows(step, kind);
+  GArray *rows = g_array_sized_new(FALSE, FALSE, sizeof(Ran), n);
+  g_array_set_size(rows, n);
+  Ran *ran = (Ran *)(gpointer)rows->data;
+  for (guint32 i = 0; i < step->table->section->n_rows; i++)
+    if (run_row(step, i)->kind == kind)
+      *ran++ = (Ran){i, *run_row_start(step, i), run_row_end(step, i)};
+  sort_by_start(rows);
+  return rows;
 }
 
 /* The collective among a row's needs that ended last, after `after` and after *ret (a row, or PROGRAM_NONE). */
@@ -279,12 +295,11 @@ static void measure_bodies(const Analysis *analysis) {
 void run_exposure(RunRank *rank, gboolean keep, RunClass *ret) {
   Analysis analysis = {.step = rank->last, .start = rank->before, .end = rank->last->end, .keep = keep, .ret = ret};
   BaseSpan window = {analysis.start, analysis.end};
-  analysis.computes = g_array_new(FALSE, FALSE, sizeof(Ran));
-  analysis.collectives = g_array_new(FALSE, FALSE, sizeof(Ran));
+  analysis.computes = rows_that_ran(rank->last, PROGRAM_COMPUTE);
+  analysis.collectives = rows_that_ran(rank->last, PROGRAM_COLLECTIVE);
   analysis.cuts = g_array_new(FALSE, FALSE, sizeof(SimTime));
   analysis.stages = g_array_new(FALSE, FALSE, sizeof(guint32));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
-  collect(&analysis);
   analysis.window = rank->window.found ? &rank->window : NULL;
   explain_all(&analysis, window);
   measure_bodies(&analysis);
