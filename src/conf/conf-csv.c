@@ -109,7 +109,7 @@ static gboolean check_head(Scan *scan, GError **error) {
     scan->column = cell->column;
     if (*cell->text == '\0')
       return fail(scan, error, "expected the name of a column, found nothing");
-    if (conf_csv_find(csv, cell->text) != (int)i)
+    if (!g_hash_table_insert(csv->columns, cell->text, GUINT_TO_POINTER(i + 1)))
       return fail(scan, error, "the column \"%s\" stands twice", cell->text);
   }
   return TRUE;
@@ -146,6 +146,7 @@ static ConfCsv *scan_data(const char *name, char *data, GError **error) {
   csv->file = g_strdup(name);
   csv->data = data;
   csv->cells = g_array_new(FALSE, FALSE, sizeof(ConfCsvCell));
+  csv->columns = g_hash_table_new(g_str_hash, g_str_equal);
   Scan scan = {csv, data, 1, 1};
   return read_rows(&scan, error) ? g_steal_pointer(&csv) : NULL;
 }
@@ -167,6 +168,8 @@ void conf_csv_free(ConfCsv *csv) {
     return;
   if (csv->cells != NULL)
     g_array_unref(csv->cells);
+  if (csv->columns != NULL)
+    g_hash_table_unref(csv->columns);
   g_free(csv->file);
   g_free(csv->data);
   g_free(csv);
@@ -177,10 +180,7 @@ const char *conf_csv_column(const ConfCsv *csv, guint column) {
 }
 
 int conf_csv_find(const ConfCsv *csv, const char *name) {
-  for (guint i = 0; i < csv->n_columns; i++)
-    if (strcmp(conf_csv_column(csv, i), name) == 0)
-      return (int)i;
-  return -1;
+  return GPOINTER_TO_INT(g_hash_table_lookup(csv->columns, name)) - 1;
 }
 
 static const ConfCsvCell *cell_at(const ConfCsv *csv, guint row, guint column) {

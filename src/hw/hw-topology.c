@@ -44,8 +44,9 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
     return;
   gboolean ours = FALSE;
   for (gsize i = 0; i < hw_topology_schema.n_keys && !ours; i++) {
-    g_autofree char *known = g_strdup_printf("%s.%s", hw_topology_schema.keys[i].group, hw_topology_schema.keys[i].key);
-    ours = strcmp(known, name) == 0;
+    const BaseField *key = &hw_topology_schema.keys[i];
+    const char *rest = g_str_has_prefix(name, key->group) ? name + strlen(key->group) : "";
+    ours = *rest == '.' && strcmp(rest + 1, key->key) == 0;
   }
   BasePlace place;
   conf_settings_place(stray->settings, name, &place);
@@ -60,8 +61,10 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
 static gboolean check_required(const ConfSettings *settings, const char *path, GError **error) {
   for (gsize i = 0; i < hw_topology_schema.n_keys; i++) {
     const BaseField *key = &hw_topology_schema.keys[i];
+    if (!key->required)
+      continue;
     g_autofree char *name = g_strdup_printf("%s.%s", key->group, key->key);
-    if (!key->required || conf_settings_get(settings, name) != NULL)
+    if (conf_settings_get(settings, name) != NULL)
       continue;
     BasePlace place = {.file = path, .key = name};
     base_error_set_at(error, &place, "is missing: write \"%s = ...\" under [%s] (%s)", key->key, key->group, key->help);

@@ -20,7 +20,7 @@ PlanBlocks plan_blocks_cut(PlanWalk *walk, const PlanBlocksWhole *whole, const c
       guint64 parts = all * copies, from = before * copies + k * weights[i], to = from + weights[i];
       if (to == from)
         continue;
-      g_autofree char *name = g_strdup_printf("%s.%s.%s", whole->unit, names[i], whole->what);
+      g_autofree char *name = g_strconcat(whole->unit, ".", names[i], ".", whole->what, NULL);
       guint64 bytes = up_to(whole->bytes, to, parts) - up_to(whole->bytes, from, parts);
       guint64 unique = up_to(whole->unique, to, parts) - up_to(whole->unique, from, parts);
       guint32 tensor = program_builder_tensor(walk->builder, name, whole->tenant, bytes, MIN(unique, bytes));

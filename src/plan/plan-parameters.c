@@ -82,9 +82,7 @@ guint32 *plan_parameters_tensors(const PlanParameters *parameters, const PlanWal
   guint32 *tensors = g_new(guint32, parameters->n);
   for (guint i = 0; i < parameters->n; i++) {
     const PlanParameter *parameter = &parameters->list[i];
-    gint32 layer = walk->units[parameter->unit].layer;
-    g_autofree char *name = layer >= 0 ? g_strdup_printf("layer%d.%s.%s", layer, parameter->name, suffix)
-                                       : g_strdup_printf("%s.%s", parameter->name, suffix);
+    g_autofree char *name = plan_unit_tensor_name(&walk->units[parameter->unit], parameter->name, suffix);
     tensors[i] = program_builder_tensor(walk->builder, name, tenant, parameter->elements * element_bytes, 0);
   }
   return tensors;

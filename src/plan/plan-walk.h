@@ -38,6 +38,12 @@ typedef struct {
   guint32 *gradients;  /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
 
+/* Of what a parameter has beside itself: "layer3.wqkv.grad", "embedding.grad". Caller frees. */
+static inline char *plan_unit_tensor_name(const PlanUnit *unit, const char *parameter, const char *what) {
+  return unit->layer >= 0 ? g_strconcat(unit->name, ".", parameter, ".", what, NULL)
+                          : g_strconcat(parameter, ".", what, NULL);
+}
+
 struct PlanWalk {
   ProgramBuilder *builder;
   const PlanRecipe *recipe;

@@ -20,7 +20,8 @@ typedef struct {
 
 typedef struct {
   char *file, *data;
-  GArray *cells; /* ConfCsvCell: the head, then row after row */
+  GArray *cells;       /* ConfCsvCell: the head, then row after row */
+  GHashTable *columns; /* of the head: name → number, from 1 */
   guint n_columns, n_rows;
 } ConfCsv;
 
@@ -32,7 +33,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfCsv, conf_csv_free)
 
 /* Name of a column, borrowed. */
 const char *conf_csv_column(const ConfCsv *csv, guint column);
-/* By its name, exactly; -1 where there is none. */
+/* By its name, exactly; -1 where there is none. Cost: O(1). */
 int conf_csv_find(const ConfCsv *csv, const char *name);
 /* Borrowed; never NULL. */
 const char *conf_csv_cell(const ConfCsv *csv, guint row, guint column);

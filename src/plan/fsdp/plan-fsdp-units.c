@@ -17,7 +17,7 @@ static char *unit_name(const PlanFsdp *fsdp, guint32 unit) {
 
 static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes,
                            guint64 unique) {
-  g_autofree char *of = unit_name(fsdp, unit), *name = g_strdup_printf("%s.%s", of, what);
+  g_autofree char *of = unit_name(fsdp, unit), *name = g_strconcat(of, ".", what, NULL);
   return program_builder_tensor(fsdp->builder, name, (guint8)tenant, bytes, unique);
 }
 

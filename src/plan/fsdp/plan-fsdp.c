@@ -51,8 +51,7 @@ void plan_fsdp_context(PlanFsdp *fsdp, ProgramPhase phase, guint32 unit) {
 static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
   if (part->gradients[p] == PROGRAM_NONE) {
     const ModelParameter *parameter = &part->unit->parameters[p];
-    g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s.grad", part->layer, parameter->name)
-                                             : g_strdup_printf("%s.grad", parameter->name);
+    g_autofree char *name = plan_unit_tensor_name(part, parameter->name, "grad");
     part->gradients[p] = program_builder_tensor(fsdp->builder, name, MEM_COMMUNICATION,
                                                 parameter->elements * fsdp->keys->parameter_bytes, 0);
   }
