@@ -10,7 +10,6 @@ static RunPlane *plane_new(const RunTable *table, guint32 ranks, gboolean timeli
   plane->starts = g_new(SimTime, rows);
   plane->ends = g_new(SimTime, rows);
   plane->issues = timeline ? g_new(SimTime, rows) : NULL;
-  plane->unmet = g_new(guint32, rows);
   plane->calls = g_new(RunCall, (gsize)table->n_calls * ranks);
   return plane;
 }
@@ -21,19 +20,18 @@ static void plane_free(RunPlane *plane) {
   g_free(plane->starts);
   g_free(plane->ends);
   g_free(plane->issues);
-  g_free(plane->unmet);
   g_free(plane->calls);
   g_free(plane);
 }
 
 static void count_needs(RunPlane *plane, const RunTable *table, guint32 ranks) {
   if (ranks == 1) {
-    memcpy(plane->unmet, table->needs, table->section->n_rows * sizeof *plane->unmet);
+    memcpy(plane->starts, table->needs, table->section->n_rows * sizeof *plane->starts);
     return;
   }
   for (guint32 row = 0; row < table->section->n_rows; row++)
     for (guint32 place = 0; place < ranks; place++)
-      plane->unmet[(gsize)row * ranks + place] = table->needs[row];
+      plane->starts[(gsize)row * ranks + place] = table->needs[row];
 }
 
 /* Of the steady section one is kept for use. */
@@ -55,7 +53,6 @@ void run_plane_enter(RunStep *step) {
   step->starts = plane->starts + place;
   step->ends = plane->ends + place;
   step->issues = plane->issues != NULL ? plane->issues + place : NULL;
-  step->unmet = plane->unmet + place;
   step->calls = plane->calls + place;
 }
 

@@ -2,9 +2,10 @@
 /* A section of a role, prepared, and one step of one rank that plays it: private to this floor.
  *
  *   RunTable (one per role and section): what is the same for every rank and step
- *   RunStep (one per rank and step under way): starts and unmet needs of its rows, on a plane
+ *   RunStep (one per rank and step under way): starts, or unmet needs, and ends of its rows, on a plane
  *
- * Unfolded runs have many ranks, so what each keeps per row is little: a start, an end, how many needs have not ended.
+ * Unfolded runs have many ranks, so what each keeps per row is little: how many needs have not ended, and in the same
+ * place, once it starts, when that was; and an end.
  * These lie on planes: row after row, and in each row rank after rank of one role, for ranks of one role come to a row
  * at about the same time:
  *
@@ -25,7 +26,7 @@ typedef struct RunStep RunStep;
 /* A section of a role, prepared. */
 typedef struct {
   const ProgramSection *section;
-  guint32 *needs;                    /* by row: how many */
+  SimTime *needs;                    /* by row: how many, as RunStep.starts begins */
   guint32 *waiter_offsets, *waiters; /* by row: the rows that need it */
   guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
   guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
@@ -54,9 +55,9 @@ struct RunStep {
   guint32 seen;                 /* rows of RunTable.watched that the host has come to */
   SimTime watched[RUN_BORDERS]; /* when */
   guint32 stride;               /* from row to row on its plane */
-  SimTime *starts, *ends;       /* by row; host rows have none, and collectives' ends stand in their RunMove */
+  SimTime *starts;              /* by row; before it starts, and of host rows, the needs that have not ended */
+  SimTime *ends;                /* by row; host rows have none, and collectives' stand in their RunMove */
   SimTime *issues;              /* by row, of a timeline; NULL: none is asked for */
-  guint32 *unmet;               /* by row: needs that have not ended */
   RunCall *calls;               /* by number of call */
 };
 
@@ -64,7 +65,6 @@ struct RunStep {
 typedef struct {
   guint32 users; /* ranks that have not forgotten the step */
   SimTime *starts, *ends, *issues;
-  guint32 *unmet;
   RunCall *calls;
 } RunPlane;
 
@@ -96,6 +96,7 @@ void run_steps_clear(RunRank *rank);
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];
 }
+/* Of a row that has started. */
 static inline SimTime *run_row_start(const RunStep *step, guint32 row) {
   return &step->starts[(gsize)row * step->stride];
 }
@@ -103,8 +104,9 @@ static inline SimTime *run_row_start(const RunStep *step, guint32 row) {
 static inline SimTime *run_row_issue(const RunStep *step, guint32 row) {
   return &step->issues[(gsize)row * step->stride];
 }
-static inline guint32 *run_row_unmet(const RunStep *step, guint32 row) {
-  return &step->unmet[(gsize)row * step->stride];
+/* Needs that have not ended, of a row that has not started. */
+static inline SimTime *run_row_unmet(const RunStep *step, guint32 row) {
+  return &step->starts[(gsize)row * step->stride];
 }
 /* Of a collective's row. */
 static inline RunCall *run_row_call(const RunStep *step, guint32 row) {

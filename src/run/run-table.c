@@ -6,7 +6,7 @@
 static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
   guint32 n_rows = section->n_rows;
   g_autofree guint32 *last = g_new(guint32, program->n_streams);
-  guint32 *needs = table->needs = g_new(guint32, n_rows);
+  SimTime *needs = table->needs = g_new(SimTime, n_rows);
   guint32 *counts = table->waiter_offsets = g_new0(guint32, n_rows + 2);
   guint32 *next = table->next = g_new(guint32, n_rows);
   table->first = g_new(guint32, program->n_streams);
@@ -36,7 +36,7 @@ static void find_waiters(RunTable *table, const ProgramSection *section) {
     offsets[i + 2] += offsets[i + 1];
   table->waiters = g_new(guint32, offsets[section->n_rows + 1]);
   for (guint32 i = 0; i < section->n_rows; i++)
-    for (guint32 k = 0; k < table->needs[i]; k++)
+    for (guint32 k = 0; k < section->rows[i].n_needs; k++)
       table->waiters[offsets[section->needs[section->rows[i].needs + k] + 1]++] = i;
 }
 
