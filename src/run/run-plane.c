@@ -56,13 +56,22 @@ void run_plane_enter(RunStep *step) {
   step->calls = plane->calls + place;
 }
 
+/* A spare one would lie there while the next step is on another: of many ranks, as much again. */
+static gboolean is_kept(const RunPlanes *planes, const RunStep *step) {
+  return step->number > 0 && planes->spare == NULL && run_replay_wanted(step->rank->play);
+}
+
 void run_plane_leave(RunStep *step) {
   RunPlanes *planes = step->rank->planes;
   RunPlane *plane = planes->steps[step->number];
+  if (step->starts == NULL)
+    return;
+  step->starts = step->ends = step->issues = NULL;
+  step->calls = NULL;
   if (--plane->users > 0)
     return;
   planes->steps[step->number] = NULL;
-  if (step->number > 0 && planes->spare == NULL)
+  if (is_kept(planes, step))
     planes->spare = plane;
   else
     plane_free(plane);

@@ -52,6 +52,13 @@ static void all_rest(RunPlay *play) {
     play->ranks[i].replay.rested[0] = rest;
 }
 
+/* Of the step that all ranks have ended only its end is asked for from here on, but of a rank that is a step ahead. */
+static void leave_planes(RunPlay *play) {
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    if (play->ranks[i].steps_ended == play->steps_ended)
+      run_plane_leave(play->ranks[i].last);
+}
+
 /* All ranks have ended as many steps: what the links carried so far, and whether to go on. */
 static void all_ended(RunPlay *play) {
   guint32 n = net_link_count(play->net);
@@ -67,6 +74,8 @@ static void all_ended(RunPlay *play) {
   }
   all_rest(play);
   play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
+  if (!play->over && !run_replay_wanted(play))
+    leave_planes(play);
 }
 
 void run_step_note_memory(RunRank *rank, const RunLevels *levels) {

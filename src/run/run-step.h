@@ -82,7 +82,7 @@ void run_table_clear(RunTable *table);
 /* run-plane.c: planes for all ranks of a role; where RunOptions.apart, for each. */
 void run_planes_init(RunPlay *play);
 void run_planes_clear(RunPlay *play);
-/* Places a rank's step on the plane of its number, and takes it off. */
+/* Places a rank's step on the plane of its number, and takes it off, if it has not been taken off. */
 void run_plane_enter(RunStep *step);
 void run_plane_leave(RunStep *step);
 /* run-step.c */
