@@ -171,6 +171,12 @@ verdict "trace: the same, and it is replayed" $? "status $status: $(head -c 300 
 call import lstopo bomb.xml --platform infiniband
 [ $status -eq 2 ] && ! grep -q 'root:x' out err
 verdict "import lstopo: entities" $? "status $status: $(head -c 300 out err)"
+head -c 100M /dev/zero | tr '\0' ' ' | gzip >bomb.json.gz
+refused "import kineto: a file that unfolds a thousandfold" '100 times what it was' import kineto bomb.json.gz
+mkdir bombs
+for i in 1 2; do head -c 40M /dev/zero | gzip >bombs/rank$i.json.gz; done
+tar cf bombs.tar bombs
+refused "import kineto: an archive whose files do so together" '100 times what it was' import kineto bombs.tar
 refused "import: a database in the way" 'is a database' import lstopo "$data/fuzz/corpus/lstopo/one" \
   --platform infiniband -o good.db
 

@@ -10,7 +10,11 @@
 #include "conf-file.h"
 #include "conf-tar.h"
 
-#define UNPACKED_MOST ((gsize)2 << 30)
+#define UNPACKED_MOST ((gsize)2 << 30)  /* of a file, and of the parts of an archive together */
+#define UNPACKED_ANY  ((gsize)64 << 20) /* however far they unfold */
+/* Beyond, what unfolds so far is no text that somebody has: traces pack ten- to fortyfold, one byte over and over a
+ * thousandfold (RFC 1951: a copy of 258 bytes in two bits). */
+#define UNFOLDED_MOST ((gsize)100)
 #define PIECE         ((gsize)1 << 16)
 
 static gboolean begins(const char *data, gsize length, const char *mark, gsize n) {
@@ -42,15 +46,22 @@ static gboolean refuse_packed(const char *path, const char *data, gsize length, 
   return TRUE;
 }
 
-static gboolean read_all(const char *path, GInputStream *stream, GByteArray *all, GError **error) {
+static gsize most_of(gsize packed) {
+  return packed > UNPACKED_MOST / UNFOLDED_MOST ? UNPACKED_MOST : MAX(UNPACKED_ANY, packed * UNFOLDED_MOST);
+}
+
+/* At most *left bytes, which it takes from there. */
+static gboolean read_all(const char *path, GInputStream *stream, gsize *left, GByteArray *all, GError **error) {
   g_autofree guint8 *piece = g_malloc(PIECE);
   g_autoptr(GError) cause = NULL;
   gssize n;
   while ((n = g_input_stream_read(stream, piece, PIECE, NULL, &cause)) > 0) {
-    if (all->len + (gsize)n > UNPACKED_MOST) {
-      base_error_set_at(error, &(BasePlace){.file = path}, "unpacks to more than 2 GiB; unpack it first (gunzip)");
+    if ((gsize)n > *left) {
+      base_error_set_at(error, &(BasePlace){.file = path},
+                        "unpacks to more than 2 GiB, or 100 times what it was; unpack it first (gunzip)");
       return FALSE;
     }
+    *left -= (gsize)n;
     g_byte_array_append(all, piece, (guint)n);
   }
   if (n < 0)
@@ -58,12 +69,13 @@ static gboolean read_all(const char *path, GInputStream *stream, GByteArray *all
   return n == 0;
 }
 
-static GBytes *unpack(const char *path, GBytes *packed, GError **error) {
+static GBytes *unpack(const char *path, GBytes *packed, gsize *left, GError **error) {
   g_autoptr(GInputStream) bytes = g_memory_input_stream_new_from_bytes(packed);
   g_autoptr(GConverter) gunzip = G_CONVERTER(g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP));
   g_autoptr(GInputStream) stream = g_converter_input_stream_new(bytes, gunzip);
   GByteArray *all = g_byte_array_new();
-  gboolean good = read_all(path, stream, all, error) && refuse_packed(path, (const char *)all->data, all->len, error);
+  gboolean good =
+      read_all(path, stream, left, all, error) && refuse_packed(path, (const char *)all->data, all->len, error);
   GBytes *unpacked = g_byte_array_free_to_bytes(all);
   if (!good)
     g_clear_pointer(&unpacked, g_bytes_unref);
@@ -109,8 +121,9 @@ static GBytes *open_file(const char *path, GError **error) {
   g_autoptr(GBytes) bytes = g_mapped_file_get_bytes(file);
   gsize length;
   const char *data = g_bytes_get_data(bytes, &length);
+  gsize left = most_of(length);
   if (is_gzip(data, length))
-    return unpack(path, bytes, error);
+    return unpack(path, bytes, &left, error);
   return refuse_packed(path, data, length, error) ? g_steal_pointer(&bytes) : NULL;
 }
 
@@ -132,12 +145,12 @@ static void part_free(gpointer data) {
   g_free(part);
 }
 
-static gboolean unpack_part(ConfPart *part, GError **error) {
+static gboolean unpack_part(ConfPart *part, gsize *left, GError **error) {
   gsize length;
   const char *data = g_bytes_get_data(part->bytes, &length);
   if (!is_gzip(data, length))
     return TRUE;
-  GBytes *unpacked = unpack(part->path, part->bytes, error);
+  GBytes *unpacked = unpack(part->path, part->bytes, left, error);
   if (unpacked == NULL)
     return FALSE;
   g_bytes_unref(part->bytes);
@@ -160,8 +173,9 @@ GPtrArray *conf_data_parts(const char *path, GError **error) {
   }
   if (!conf_tar_parts(path, whole, parts, error))
     return NULL;
+  gsize left = most_of(length);
   for (guint i = 0; i < parts->len; i++)
-    if (!unpack_part(g_ptr_array_index(parts, i), error))
+    if (!unpack_part(g_ptr_array_index(parts, i), &left, error))
       return NULL;
   if (parts->len == 0)
     base_error_set_at(error, &(BasePlace){.file = path}, "is a tar archive without files");

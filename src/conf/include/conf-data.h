@@ -11,7 +11,8 @@
 #include "base-error.h"
 
 /* Errors (SIM_ERROR_INPUT): no such file, a folder, a pipe, a device, a tar, zip, zstd, xz or bzip2 archive, a broken
- * gzip, one of more than 2 GiB unpacked. Cost: of packed files the unpacked text. */
+ * gzip, one that unpacks to more than 2 GiB, or than 64 MiB and 100 times what it was. Cost: of packed files the
+ * unpacked text. */
 GBytes *conf_data_load(const char *path, GError **error);
 /* The same as a text with a NUL behind it; caller frees. */
 char *conf_data_text(const char *path, gsize *ret_length, GError **error);
@@ -27,6 +28,6 @@ typedef struct {
 } ConfPart;
 
 /* The plain files of a tar archive (packed by gzip or not) in the archive's order, each unpacked where gzip packed it
- * too; of any other file that file alone. ConfPart, to be unreffed. Errors: as conf_data_load, a broken archive, one
- * without files. */
+ * too; of any other file that file alone. ConfPart, to be unreffed. Errors: as conf_data_load, whose bounds hold for
+ * all of them together; a broken archive, one without files. */
 GPtrArray *conf_data_parts(const char *path, GError **error);
