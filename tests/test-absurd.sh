@@ -185,6 +185,7 @@ if [ "$extent" != fast ]; then
   {
     together cluster.nodes '65536 cluster.gpus_per_node=576'
     together model.layers '10000 training.gradient_accumulation=1000000'
+    together model.layers '10000 training.gradient_accumulation=1000'
     together training.micro_batch '1000000 training.sequence_length=16777216 model.vocab_size=268435456'
     together model.experts '65536 model.experts_per_token=65536 model.hidden_size=1048576'
   } >>cases

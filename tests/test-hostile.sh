@@ -32,6 +32,13 @@ timeout 10 "$foretrain" import recipe feeds.sh >out 2>err
 [ $? -le 2 ]
 verdict "a command line with form feeds" $? "$(head -c 300 err)"
 refuses "more threads than a machine has use for" 'at most 1024' sweep a.ini --grid micro_batch=1,2 --jobs 1000000
+pipelined=(a.ini -s parallel.framework=megatron -s parallel.zero_stage=1 -s parallel.tensor=2 -s parallel.pipeline=2
+  -s training.gradient_accumulation=64)
+refuses "more layers than can be played" 'at most 131072 passes through a layer' run "${pipelined[@]}" \
+  -s model.layers=10000
+refuses "the same as a trace" 'at most 131072 passes' trace "${pipelined[@]}" -s model.layers=10000 -o t.csv
+refuses "a longer timeline than is kept" 'leave it away (--timeline=no)' run "${pipelined[@]}" -s model.layers=5000 \
+  --db t.db
 
 # A pipe that nobody writes to never opens, a device never ends.
 mkfifo pipe

@@ -5,6 +5,7 @@
 #include "base-quantity.h"
 #include "kernel-time.h"
 #include "run-count.h"
+#include "study-size.h"
 
 static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, GError **error) {
   walk->recipe.micro_batches = micro_batches;
@@ -20,7 +21,9 @@ static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 mic
  * worth it: all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
-#define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
+/* Micro-batches: beyond, and beyond half the passes that study-size.h lets be played, those that are not alike are
+ * counted all the same. */
+#define MOST_PLAYED 4096
 
 static guint64 cost_of(guint32 played) {
   return PLAYS * (guint64)played + PLAYS * (PLAYS - 1) / 2;
@@ -92,9 +95,10 @@ static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const Run
 
 static gboolean count_line(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
   guint64 all = walk->recipe.gradient_accumulation;
+  gboolean too_many = all > MOST_PLAYED || study_size_passes(walk) > STUDY_PASSES_MOST / 2;
   for (guint i = 0; i < G_N_ELEMENTS(tries) && *ret == NULL && all > cost_of(tries[i]); i++) {
     RunBodies bodies = {.played = tries[i], .body = 1, .more = all - tries[i]};
-    gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && all > MOST_PLAYED;
+    gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && too_many;
     if (!try_line(walk, options, &bodies, anyway, ret, error))
       return FALSE;
   }

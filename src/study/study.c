@@ -19,6 +19,7 @@
 #include "study-power.h"
 #include "study-profile.h"
 #include "study-reliability-keys.h"
+#include "study-size.h"
 #include "study-walk.h"
 
 #define SCHEMAS_MOST (8 + PLAN_SCHEMAS_MOST)
@@ -219,6 +220,8 @@ Program *study_walk_program(const StudyWalk *walk) {
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
   g_autoptr(StudyProfile) profile = NULL;
+  if (!study_size_check(walk, error))
+    return FALSE;
   if (walk->shape.profile != NULL &&
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
                                     error)) == NULL)
@@ -317,6 +320,8 @@ static void fill_host_memory(const StudyWalk *walk, RunReport *report) {
 }
 
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
+  if (options->timeline && !study_size_check_timeline(walk, error))
+    return NULL;
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);

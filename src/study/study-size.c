@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Passes through layers, and rows of a timeline. */
+#include "study-size.h"
+
+static guint64 layers_of(const ModelShape *shape) {
+  return shape->encoder_layers + shape->layers + shape->mtp_layers;
+}
+
+static guint64 played(const StudyWalk *walk) {
+  return walk->recipe.micro_batches > 0 ? walk->recipe.micro_batches : walk->recipe.gradient_accumulation;
+}
+
+guint64 study_size_passes(const StudyWalk *walk) {
+  return layers_of(&walk->shape) * played(walk);
+}
+
+gboolean study_size_check(const StudyWalk *walk, GError **error) {
+  return study_size_passes(walk) <= STUDY_PASSES_MOST ||
+         conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
+                            "of this step %" G_GUINT64_FORMAT
+                            " micro-batches have to be played, through %" G_GUINT64_FORMAT
+                            " layers; at most %" G_GUINT64_FORMAT " passes through a layer are: set fewer of either",
+                            played(walk), layers_of(&walk->shape), STUDY_PASSES_MOST);
+}
+
+gboolean study_size_check_timeline(const StudyWalk *walk, GError **error) {
+  guint64 rows = 0;
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    rows += walk->program->roles[r].sections[PROGRAM_STEADY].n_rows;
+  return rows <= STUDY_TIMELINE_MOST ||
+         conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
+                            "the step's timeline has %" G_GUINT64_FORMAT " rows, and at most %" G_GUINT64_FORMAT
+                            " are kept: leave it away (--timeline=no)",
+                            rows, STUDY_TIMELINE_MOST);
+}
