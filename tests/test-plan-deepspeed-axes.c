@@ -2,6 +2,8 @@
 /* DeepSpeed beside other axes: the pipeline engine's order of sends and receives, what tensor ranks send in parts, tied
  * embeddings, AutoTP, Ulysses, and what is refused. */
 #include "axes-case.h"
+#include "base-names.h"
+#include "plan-policy.h"
 
 static const char deepspeed[] = "parallel.framework=deepspeed";
 
@@ -188,6 +190,33 @@ static void stages_are_balanced(void) {
   }
 }
 
+/* A table of 32 768 learned positions of 256 weighs as much as ten layers of 12 x 256²: it fills a stage. Of rotary
+ * positions none: the two tables of words, a third of a layer each, leave the layers in halves. */
+static void learned_positions_weigh(void) {
+  static const struct {
+    const char *family;
+    guint32 second; /* the unit that it begins with */
+  } rows[] = {{"gpt", 1}, {"bert", 1}, {"gpt_neox", 5}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    ModelShape shape = {.family = base_names_find(model_family_names, rows[i].family),
+                        .layers = 8,
+                        .hidden_size = 256,
+                        .heads = 4,
+                        .kv_heads = 4,
+                        .head_dim = 64,
+                        .intermediate_size = 1024,
+                        .vocab_size = 1000,
+                        .max_positions = 32768,
+                        .tied_embeddings = TRUE};
+    PlanRecipe recipe = {.deepspeed.partition = PLAN_PARTITION_PARAMETERS};
+    recipe.axes.layout.degree[LAYOUT_PIPELINE] = 2;
+    guint32 bounds[3] = {0};
+    CU_ASSERT_TRUE(plan_deepspeed_spread(&shape, &recipe, bounds, NULL));
+    CU_ASSERT_EQUAL(bounds[1], rows[i].second);
+    CU_ASSERT_EQUAL(bounds[2], 10);
+  }
+}
+
 static void refuses_by_name(void) {
   static const AxesRefusal rows[] = {
       {{"parallel.zero_stage=2", "parallel.pipeline=2"}, "pipeline engine takes stages 0 and 1"},
@@ -219,6 +248,7 @@ int main(void) {
                                                             {"autotp reduces each", autotp_reduces_each},
                                                             {"ulysses shares states", ulysses_shares_states},
                                                             {"stages are balanced", stages_are_balanced},
+                                                            {"learned positions weigh", learned_positions_weigh},
                                                             {"refuses by name", refuses_by_name},
                                                             {NULL, NULL}});
 }

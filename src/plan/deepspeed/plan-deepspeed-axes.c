@@ -129,7 +129,8 @@ static gboolean read_partition(const PlanGiven *given, PlanDeepspeed *options, G
 /* Parameters of a unit, the tied matrix in both. */
 static guint64 elements_of(const ModelShape *shape, guint32 unit) {
   guint64 table = shape->vocab_size * shape->hidden_size, ends = table * (shape->tied_embeddings ? 1 : 2);
-  guint64 positions = shape->family == MODEL_GPT ? shape->max_positions * shape->hidden_size : 0;
+  gboolean learned = model_has(model_shape_traits(shape), MODEL_LEARNED);
+  guint64 positions = learned ? shape->max_positions * shape->hidden_size : 0;
   if (unit == 0)
     return table + positions;
   return unit == shape->layers + 1 ? table : (model_shape_parameters(shape) - ends - positions) / shape->layers;
