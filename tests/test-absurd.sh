@@ -3,9 +3,10 @@
 # Absurd values for every setting that `foretrain list settings` names: an answer, or one line of error with exit status
 # 2, within 20 s of processor time and 4 GiB of addresses, never a crash. A setting is tried in a small workload of its
 # framework.
-# usage: tests/test-absurd.sh FORETRAIN [fast|fourth|whole]
+# usage: tests/test-absurd.sh FORETRAIN [fast|fourth|whole|pairs [COUNT]]
 #   fast: the upper end of each range and what lies beyond; whole: many more values, and under every framework; fourth:
-#   each fourth of these, and all that are combined
+#   each fourth of these, and all that are combined; pairs: COUNT (300) draws of two to four settings, each at a value
+#   that it takes, by FORETRAIN_SEED (1)
 set -uo pipefail
 foretrain=$(readlink -f "$1")
 source=$(readlink -f "$(dirname "$0")/..")
@@ -58,6 +59,9 @@ try() {
   if [[ $4 =~ ^[0-9]+\ [a-z]+\.[a-z_]+= ]]; then
     settings=(-s "$3=${4%% *}")
     for more in ${4#* }; do settings+=(-s "$more"); done
+  elif [ "$3" = several ]; then # GROUP.KEY=VALUE, a line each
+    settings=()
+    while IFS= read -r more; do settings+=(-s "$more"); done <<<"$4"
   fi
   if [ "$3" = lines ]; then # GROUP LINE…: of a topology, a line on each row
     printf '%s\n[%s]\n%s\n' "$(<"$source/topologies/dgx-h100.ini")" "${4%% *}" "${4#* }" >"$room/t.ini"
@@ -72,7 +76,7 @@ try() {
   status=$?
   said=$(<"$room/err")
   case $status in
-    0) ;;
+    0) echo answered >>"$room/../answers" ;;
     2)
       [ ${#said} -lt 4000 ] || wrong="error of ${#said} letters"
       [[ $'\n'$said =~ $'\n'foretrain:\  ]] || wrong="no error is said"
@@ -80,7 +84,7 @@ try() {
     124 | 137 | 152) wrong="no answer within $SECONDS_MOST s" ;;
     *) wrong="exit status $status" ;;
   esac
-  [ -z "$wrong" ] || printf "FAILED %s: %s = %.60s: %s\n  %.200s\n" "$2" "$3" "$4" "$wrong" "$said"
+  [ -z "$wrong" ] || printf "FAILED %s: %s = %.300s: %s\n  %.200s\n" "$2" "$3" "${4//$'\n'/ }" "$wrong" "$said"
 }
 tries() { # (FRAMEWORK SETTING VALUE)…
   local room count=0
@@ -146,6 +150,48 @@ values() {
   esac
 }
 
+# ends TAKES: values within what it takes, one a line.
+ends() {
+  case $1 in
+    *" from "*" to "*) sed -n 's/.*from \(.*\) to \([^;]*\).*/\1\n\2/p' <<<"$1" ;;
+    "a whole number"* | "a number"*) printf '%s\n' 1 1000000000 ;;
+    "yes or no"*) printf '%s\n' yes no ;;
+    "one of "*) sed 's/^one of //; s/;.*//; s/, /\n/g' <<<"$1" ;;
+  esac
+}
+tried() { # FILE: of cases
+  local count failed
+  count=$(($(tr -dc '\0' <"$1" | wc -c) / 3))
+  : >answers
+  # shellcheck disable=SC2016
+  xargs -0 -n 60 -P 2 bash -c 'tries "$@"' tries <"$1" >wrong
+  cat wrong
+  failed=$(grep -c '^FAILED' wrong)
+  echo "test-absurd: $count values tried, $(wc -l <answers) answered, $failed wrong"
+  [ "$failed" -eq 0 ] && [ "$count" -ge "$2" ]
+}
+
+if [ "$extent" = pairs ]; then
+  while IFS=$'\t' read -r setting takes; do
+    for framework in $(frameworks_of "$setting"); do
+      while IFS= read -r value; do printf '%s %s=%s\n' "$framework" "$setting" "$value"; done < <(ends "$takes")
+    done
+  done <takes.txt >ends
+  frameworks=(paper ddp deepspeed fsdp1 fsdp2 megatron nanotron) RANDOM=${FORETRAIN_SEED:-1}
+  for framework in "${frameworks[@]}"; do
+    awk -v own="$framework" '$1 == own || $1 == "paper" && $2 !~ /^(model|training|parallel)\./' ends |
+      cut -d ' ' -f 2- >"ends.$framework"
+  done
+  for ((i = 0; i < ${3:-300}; i++)); do
+    framework=${frameworks[RANDOM % 7]}
+    mapfile -t of <"ends.$framework"
+    several=$(for ((j = RANDOM % 3 + 2; j > 0; j--)); do echo "${of[(RANDOM * 32768 + RANDOM) % ${#of[@]}]}"; done)
+    printf '%s\0several\0%s\0' "$framework" "$several"
+  done >cases
+  tried cases "${3:-300}"
+  exit
+fi
+
 nth=0
 while IFS=$'\t' read -r setting takes; do
   [ "$extent $setting" = 'fast model.layers' ] && continue # seconds
@@ -190,10 +236,4 @@ if [ "$extent" != fast ]; then
     together model.experts '65536 model.experts_per_token=65536 model.hidden_size=1048576'
   } >>cases
 fi
-count=$(($(tr -dc '\0' <cases | wc -c) / 3))
-# shellcheck disable=SC2016
-xargs -0 -n 60 -P 2 bash -c 'tries "$@"' tries <cases >wrong
-cat wrong
-failed=$(grep -c '^FAILED' wrong)
-echo "test-absurd: $count values tried, $failed wrong"
-[ "$failed" -eq 0 ] && [ "$count" -gt 300 ]
+tried cases 301
