@@ -262,6 +262,31 @@ static void frameworks_have_their_stages(void) {
   HARNESS_FAILS(study_run_stages(study, NULL, &options, &stages, &error), error, "megatron.bucket_size");
 }
 
+static RunReport *million(const char *rate, const char *const *settings, GError **error) {
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "training.gradient_accumulation=1000000", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, rate, NULL));
+  for (; *settings != NULL; settings++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *settings, NULL));
+  return study_run(study, &(StudyOptions){.fold = TRUE}, error);
+}
+
+/* A million micro-batches of half a minute each are 347 days: more than picoseconds in 63 bits hold with an interval.
+ * In a pipeline of two stages, where windows are counted, half of that still is. Of 2.3 s each compute alone is
+ * within the limit, the step is not; of 2.2 s it is. */
+static void a_step_that_no_clock_holds_is_refused(void) {
+  static const char *const of_one[] = {NULL}, *const of_two[] = {"parallel.framework=megatron", "parallel.zero_stage=1",
+                                                                 "parallel.pipeline=2", "training.sequence_length=8192",
+                                                                 NULL};
+  static const char refused[] = "a step of so many micro-batches lasts longer than";
+  GError *error = NULL;
+  HARNESS_FAILS(million("what_if.matmul_rate=0.01", of_one, &error), error, refused);
+  HARNESS_FAILS(million("what_if.matmul_rate=0.01", of_two, &error), error, refused);
+  HARNESS_FAILS(million("what_if.matmul_rate=0.18", of_one, &error), error, refused);
+  g_autoptr(RunReport) answered = million("what_if.matmul_rate=0.2", of_one, NULL);
+  CU_ASSERT_PTR_NOT_NULL(answered);
+}
+
 int main(void) {
   return harness_run("study", (HarnessCase[]){{"reports add up", reports_add_up},
                                               {"twins agree", twins_agree},
@@ -274,5 +299,6 @@ int main(void) {
                                               {"stages share nothing", stages_share_nothing},
                                               {"frameworks have their stages", frameworks_have_their_stages},
                                               {"all wait for the slowest", all_wait_for_the_slowest},
+                                              {"no clock holds", a_step_that_no_clock_holds_is_refused},
                                               {NULL, NULL}});
 }
