@@ -8,6 +8,7 @@
 
 #include "cluster.h"
 #include "coll-group.h"
+#include "fold-role.h"
 #include "fold.h"
 #include "kernel-op.h"
 #include "mem-tenant.h"
@@ -361,6 +362,36 @@ static void no_rank_meets_itself(void) {
   cluster_clear(&system.built);
 }
 
+/* Rows that wait for rows 1 and 0, or give back the first tensor once stream 0 has passed: the same two numbers. */
+static void a_wait_is_no_give(void) {
+  ProgramBuilder *builder = program_builder_new();
+  guint32 stream = program_builder_stream(builder, "compute"), op = program_builder_memory_op(builder, MB);
+  program_builder_communicator(builder, "one", (const guint32[]){0}, 1);
+  for (int gives = 0; gives < 2; gives++) {
+    program_builder_role(builder, "rank", 1);
+    guint32 tensor = program_builder_tensor(builder, "x", MEM_ACTIVATIONS, MB, MB);
+    for (int kind = PROGRAM_FIRST; kind < PROGRAM_SECTIONS; kind++) {
+      program_builder_section(builder, (ProgramSectionKind)kind);
+      guint32 first = program_builder_compute(builder, stream, "work", op);
+      program_builder_take(builder, tensor);
+      guint32 second = program_builder_compute(builder, stream, "work", op);
+      program_builder_compute(builder, stream, "end", op);
+      if (gives) {
+        program_builder_give(builder, tensor, 0);
+      } else {
+        program_builder_need(builder, second);
+        program_builder_need(builder, first);
+      }
+    }
+  }
+  program_builder_facts(builder, 1000, 1e12, 1e12, KERNEL_BF16);
+  g_autoptr(Program) program = program_builder_end(builder);
+  FoldRoles roles;
+  fold_roles_init(&roles, program);
+  CU_ASSERT_NOT_EQUAL(roles.shapes[0], roles.shapes[1]);
+  fold_roles_clear(&roles);
+}
+
 static int by_value(const void *a, const void *b) {
   guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
   return (left > right) - (left < right);
@@ -464,5 +495,6 @@ int main(void) {
                                      {"no rank meets itself", no_rank_meets_itself},
                                      {"random regular systems", random_regular_systems},
                                      {"random irregular systems", random_irregular_systems},
+                                     {"a wait is no give", a_wait_is_no_give},
                                      {NULL, NULL}});
 }
