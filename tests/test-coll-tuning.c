@@ -223,6 +223,18 @@ static void versions_differ(void) {
   }
 }
 
+/* When chunks of a tree are halved, and lines (NCCL src/enqueue.cc, src/device/prims_ll.h, prims_ll128.h). */
+static void trees_are_cut(void) {
+  static const guint64 simple[] = {8, 4, 1}, ll128[] = {64, 16}, lines[] = {4096, 38400, 0};
+  gboolean exact;
+  g_autofree char *path = coll_tuning_find("2.30", &exact, NULL);
+  CollTuning tuning;
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load(path, "hopper", &tuning, NULL, NULL));
+  CU_ASSERT_EQUAL(memcmp(tuning.tree.simple_cut, simple, sizeof simple), 0);
+  CU_ASSERT_EQUAL(memcmp(tuning.tree.ll128_cut, ll128, sizeof ll128), 0);
+  CU_ASSERT_EQUAL(memcmp(tuning.tree.lines, lines, sizeof lines), 0);
+}
+
 static ConfSettings *settings_of(const char *assignment) {
   ConfSettings *settings = conf_settings_new(&coll_knobs_schema, 1);
   CU_ASSERT_TRUE_FATAL(assignment == NULL || conf_settings_set(settings, assignment, NULL));
@@ -439,6 +451,7 @@ int main(void) {
                                                     {"nearest older table", nearest_older_table},
                                                     {"tables are checked", tables_are_checked},
                                                     {"the table as text", the_table_as_text},
+                                                    {"trees are cut", trees_are_cut},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},
                                                     {"knobs act", knobs_act},

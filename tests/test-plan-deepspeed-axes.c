@@ -148,7 +148,8 @@ static void autotp_reduces_each(void) {
   static const struct {
     const char *kind;
     guint reductions; /* of a layer's backward */
-  } rows[] = {{"deepspeed.tensor_parallel=autotp", 5}, {"deepspeed.tensor_parallel=megatron", 2}};
+    gboolean joined;  /* one matmul makes q, k and v */
+  } rows[] = {{"deepspeed.tensor_parallel=autotp", 5, FALSE}, {"deepspeed.tensor_parallel=megatron", 2, TRUE}};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(Program) program = axes_case(
         7, FALSE, 8, (const char *[]){deepspeed, "parallel.tensor=2", "parallel.zero_stage=1", rows[i].kind, NULL});
@@ -158,6 +159,8 @@ static void autotp_reduces_each(void) {
       n += rank->rows[k].kind == PROGRAM_COLLECTIVE && rank->rows[k].phase == PROGRAM_BACKWARD &&
            rank->rows[k].layer == 3;
     CU_ASSERT_EQUAL(n, rows[i].reductions);
+    CU_ASSERT_EQUAL(axes_case_rows(rank, "qkv_proj") > 0, rows[i].joined);
+    CU_ASSERT_EQUAL(axes_case_rows(rank, "q_proj") > 0, !rows[i].joined);
     CU_ASSERT_TRUE(axes_case_plays(program));
   }
 }
