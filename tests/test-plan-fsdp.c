@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* FSDP1 and FSDP2: their schedules as golden pictures, what they send and hold over random models. */
 #include "golden.h"
+#include "hw-catalog.h"
 #include "plan-draw.h"
 #include "plan-picture.h"
 #include "plan-wrap.h"
@@ -318,6 +319,64 @@ static void outer_units_begin_first(void) {
   CU_ASSERT_EQUAL(seen, G_N_ELEMENTS(order));
 }
 
+/* Rows of a step that sum its metrics: so many of each name, all collectives in one slot. */
+typedef struct {
+  guint barriers, gathers, zeros, copies, waits;
+  guint64 gathered;
+  SimTime host;
+  const char *slot;
+} Metrics;
+
+static void count_metric(Metrics *metrics, const Program *program, const ProgramRow *row) {
+  if (row->kind == PROGRAM_COLLECTIVE)
+    metrics->slot = g_intern_string(program->slots[row->group]);
+  if (g_str_equal(row->name, "all-gather metric"))
+    metrics->gathered = row->call.bytes;
+  metrics->barriers += g_str_equal(row->name, "barrier before a metric");
+  metrics->gathers += g_str_equal(row->name, "all-gather metric");
+  metrics->zeros += g_str_equal(row->name, "zeros for a metric");
+  metrics->copies += g_str_equal(row->name, "copy metric out of its list");
+  metrics->waits += row->kind == PROGRAM_HOST && row->n_needs > 0;
+  metrics->host += row->host;
+}
+
+static Metrics metrics_of(guint64 count, guint32 ranks, guint32 shard_ranks) {
+  static const HwHost host = {.copy = 3, .listed_rank = 100};
+  Drawn drawn = three_units(PLAN_FSDP1);
+  drawn.model.loss_metrics = count;
+  drawn.recipe.ranks = ranks;
+  drawn.recipe.shard_ranks = shard_ranks;
+  drawn.recipe.global_batch = ranks;
+  drawn.recipe.host = &host;
+  g_autoptr(Program) program = draw_plan(&drawn);
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  Metrics metrics = {0};
+  guint32 i = 0;
+  while (i < section->n_rows && !g_str_equal(section->rows[i].name, "end of step"))
+    i++;
+  while (++i < section->n_rows)
+    count_metric(&metrics, program, &section->rows[i]);
+  return metrics;
+}
+
+/* torchmetrics' gather_all_tensors for each of a metric's two numbers: after a barrier that the host waits for, a zero
+ * and an element of a list for each rank. FSDP's shards over all ranks are on the default group already. */
+static void metrics_cost_by_rank(void) {
+  Metrics two = metrics_of(2, 8, 8);
+  CU_ASSERT_EQUAL(two.barriers, 4);
+  CU_ASSERT_EQUAL(two.waits, 4);
+  CU_ASSERT_EQUAL(two.gathers, 4);
+  CU_ASSERT_EQUAL(two.gathered, 8 * 8);
+  CU_ASSERT_EQUAL(two.zeros, 4);
+  CU_ASSERT_EQUAL(two.copies, 4);
+  CU_ASSERT_EQUAL(two.host, 4 * 8 * (3 + 100));
+  CU_ASSERT_STRING_EQUAL(two.slot, "shard");
+  CU_ASSERT_EQUAL(metrics_of(1, 16, 8).host, 2 * 16 * (3 + 100));
+  CU_ASSERT_STRING_EQUAL(metrics_of(1, 16, 8).slot, "data-parallel");
+  CU_ASSERT_EQUAL(metrics_of(2, 1, 1).barriers, 0);
+  CU_ASSERT_EQUAL(metrics_of(0, 8, 8).barriers, 0);
+}
+
 int main(void) {
   return harness_run("plan-fsdp",
                      (HarnessCase[]){{"fsdp1 runs as PyTorch does", fsdp1_runs_as_pytorch_does},
@@ -326,6 +385,7 @@ int main(void) {
                                      {"volumes", volumes},
                                      {"offload copies shards", offload_copies_shards},
                                      {"no shard all-reduces", no_shard_all_reduces},
+                                     {"metrics cost by rank", metrics_cost_by_rank},
                                      {"books balance", books_balance},
                                      {"shards are padded", shards_are_padded},
                                      {"alignment pads nothing that is aligned", alignment_pads_nothing_that_is_aligned},

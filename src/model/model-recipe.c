@@ -86,7 +86,8 @@ static const BaseField keys[] = {
     KEY("loss_metrics", BASE_COUNT, recipe.loss_metrics, .initial = "0", .max = LOSS_METRICS_MOST,
         .help =
             "cross-entropies of all logits, in fp32 and eager, that the trainer computes after each micro-batch for "
-            "metrics of training (MosaicML's Composer with MPT: 2, the loss and the perplexity, each by itself)"),
+            "metrics of training, and sums over all ranks after each step as torchmetrics does (MosaicML's Composer "
+            "with MPT: 2, the loss and the perplexity, each by itself)"),
     KEY("compile", BASE_FLAG, recipe.compiled, .initial = "no",
         .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"),
     KEY("fused_kernels", BASE_NAME, fused_kernels, .initial = "no", .names = fused_names,

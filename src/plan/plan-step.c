@@ -9,6 +9,7 @@
 #include "plan-groups.h"
 #include "plan-halves.h"
 #include "plan-lives.h"
+#include "plan-metrics.h"
 #include "plan-transfer.h"
 
 /* What all roles share. */
@@ -26,6 +27,7 @@ typedef struct {
   const PlanHooks *hooks;
   gpointer policy;
   PlanTransfers transfers;
+  PlanMetrics metrics;
 } Role;
 
 static void call(const Role *role, void (*hook)(gpointer policy)) {
@@ -142,6 +144,7 @@ static void end(const Role *role) {
   plan_walk_host(walk, "end of step");
   program_builder_need(walk->builder, walk->last);
   call(role, role->hooks->step_ended);
+  plan_metrics_end_step(&role->metrics);
 }
 
 #define MOST_EXPECTED 100000 /* rows: beyond, what is made room for in vain could be missed */
@@ -212,6 +215,7 @@ static void add_role(Step *step, guint32 rank) {
   role.walk->policy = role.policy;
   plan_transfers_init(&role.transfers, role.walk, &step->shape, step->holdings);
   step->hooks->set_up(role.policy, role.walk, what);
+  plan_metrics_init(&role.metrics, role.walk, what->model->loss_metrics);
   play_section(&role, PROGRAM_FIRST);
   if (may_repeat(&role, what))
     program_builder_repeat(step->builder, role.walk->ahead);

@@ -74,7 +74,7 @@ typedef struct ModelRecipe {
                      alone) */
   int loss;       /* ModelLoss */
   guint64 loss_metrics; /* cross-entropies of the logits that the trainer computes after each micro-batch, beside the
-                           loss */
+                           loss; their sums over ranks are the plan's */
   int projections;      /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
   int rotary;           /* ModelRotary */
   int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
