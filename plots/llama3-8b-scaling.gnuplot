@@ -20,7 +20,7 @@ plot 'llama3-8b-scaling.dat' index 0 using 1:2 with linespoints pt 7 ps 1.4 lw 1
   'llama3-8b-scaling.dat' index 1 using 1:2 with linespoints pt 5 ps 1.4 lw 1.5 lc rgb '#e6813c' title 'ZeRO-3'
 unset key
 set logscale y
-set yrange [48349.4271:950804.972]
+set yrange [48072.4965:948410.751]
 set ytics ("50k" 50000, "100k" 100000, "200k" 200000, "500k" 500000)
 set ylabel 'tokens per second (dashed: as the first)'
 plot 'llama3-8b-scaling.dat' index 0 using 1:4 with lines dt 2 lc rgb '#1f66ad' notitle, \

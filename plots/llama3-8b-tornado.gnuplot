@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,984 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-tornado.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb: what its step of 7832.70 ms hangs on'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb: what its step of 7832.74 ms hangs on'
 set xlabel 'ms that the step gets longer (+) or shorter (-)'
 set xrange [-1075.26412:1075.26412]
 set yrange [-0.7:6.7]

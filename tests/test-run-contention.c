@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels beside collectives on eight H100 of a node: re-timed when one starts or ends, exactly, whatever the order. */
+/* Kernels beside collectives on eight H100 of a node, and beside each other: re-timed when one starts or ends, exactly,
+ * whatever the order. */
 #include <math.h>
 #include <string.h>
 
@@ -159,11 +160,75 @@ static void a_short_kernel_is_shared_throughout(void) {
   cluster_clear(&built);
 }
 
+/*  compute  long ──────────────────►
+ *  side     short ─► short ─► …        all issued at once */
+static RunReport *play_beside(const HwCluster *cluster, const KernelOp *beside, guint n, const Case *what) {
+  ProgramBuilder *builder = program_builder_new();
+  guint32 compute = program_builder_stream(builder, "compute"), side = program_builder_stream(builder, "side");
+  program_builder_role(builder, "rank", 1);
+  program_builder_facts(builder, 1000, 1e12, 1e12, KERNEL_BF16);
+  guint32 op = program_builder_op(builder, &what->op), other = program_builder_op(builder, beside);
+  for (int kind = PROGRAM_FIRST; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(builder, (ProgramSectionKind)kind);
+    program_builder_context(builder, PROGRAM_FORWARD, 0, 0);
+    guint32 last = program_builder_compute(builder, compute, "kernel", op);
+    for (guint i = 0; i < n; i++)
+      program_builder_compute(builder, side, "beside", other);
+    program_builder_host(builder, "end");
+    program_builder_need(builder, last);
+    program_builder_need(builder, last + n);
+  }
+  g_autoptr(Program) program = program_builder_end(builder);
+  g_autoptr(FoldSystem) folded = fold_new(program, cluster, NULL, what->fold);
+  RunSystem system = {&folded->program, cluster->gpu, folded->links, folded->n_links, folded->groups, .speeds = NULL};
+  RunOptions options = {.timeline = TRUE, .tie = what->tie, .tie_seed = harness_seed(), .contention = what->contention};
+  RunReport *report = run_play(&system, &options, "test", NULL);
+  g_assert_nonnull(report);
+  return report;
+}
+
+/* By hand: each of n short kernels goes at half its rate, 2 n s, in which half of that is done of the long one. What is
+ * left of it runs alone: the two take together what they take one after the other. */
+static void kernels_share_the_device(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  KernelOp beside = copy;
+  beside.bytes = 2 * GB;
+  const SimTime s = kernel_time(built.cluster->gpu, &beside);
+  for (guint n = 1; n <= 3; n++)
+    for (int tie = EVENT_TIE_FORWARD; tie <= EVENT_TIE_SHUFFLE; tie++) {
+      Case what = {.op = matmul, .fold = TRUE, .contention = TRUE, .tie = (EventTie)tie};
+      const SimTime alone = kernel_time(built.cluster->gpu, &matmul);
+      CU_ASSERT_TRUE_FATAL(n * s < alone);
+      g_autoptr(RunReport) report = play_beside(built.cluster, &beside, n, &what);
+      CU_ASSERT_TRUE(ABS(report->classes[0].step - (alone + n * s)) <= 2 * n);
+      what.contention = FALSE;
+      g_autoptr(RunReport) apart = play_beside(built.cluster, &beside, n, &what);
+      CU_ASSERT_EQUAL(apart->classes[0].step, alone);
+    }
+  cluster_clear(&built);
+}
+
+/* What takes as long as its launch leaves the device to others. */
+static void launches_share_nothing(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  KernelOp beside = copy;
+  beside.bytes = 4096;
+  const Case what = {.op = matmul, .fold = TRUE, .contention = TRUE};
+  CU_ASSERT_FALSE(kernel_fills(built.cluster->gpu, &beside));
+  CU_ASSERT_TRUE(kernel_fills(built.cluster->gpu, &matmul));
+  CU_ASSERT_TRUE(kernel_fills(built.cluster->gpu, &copy));
+  g_autoptr(RunReport) report = play_beside(built.cluster, &beside, 3, &what);
+  CU_ASSERT_EQUAL(report->classes[0].step, kernel_time(built.cluster->gpu, &matmul));
+  cluster_clear(&built);
+}
+
 int main(void) {
   return harness_run("run-contention",
                      (HarnessCase[]){{"a kernel is re-timed", a_kernel_is_retimed},
                                      {"without it nothing slows", without_it_nothing_slows},
                                      {"folding and ties change nothing", folding_and_ties_change_nothing},
                                      {"a short kernel is shared throughout", a_short_kernel_is_shared_throughout},
+                                     {"kernels share the device", kernels_share_the_device},
+                                     {"launches share nothing", launches_share_nothing},
                                      {NULL, NULL}});
 }

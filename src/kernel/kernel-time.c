@@ -140,6 +140,13 @@ KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memor
   return (KernelShare){MIN((double)channels, (double)gpu->sms - 1), CLAMP(left, KERNEL_LEAST_BANDWIDTH, 1)};
 }
 
+gboolean kernel_fills(const HwGpu *gpu, const KernelOp *op) {
+  gboolean arithmetic = op->kind == KERNEL_MATMUL || op->kind == KERNEL_ATTENTION;
+  if (arithmetic && !op->is_measured && !kernel_supports(gpu, op->dtype))
+    return TRUE;
+  return kernel_time(gpu, op) > 2 * gpu->kernel_floor * (SimTime)kernel_launches(op);
+}
+
 double kernel_memory_traffic(const HwGpu *gpu, KernelBeside collective) {
   const double traffic[] = {[KERNEL_ALL_GATHER] = gpu->contention->all_gather,
                             [KERNEL_REDUCE_SCATTER] = gpu->contention->reduce_scatter,

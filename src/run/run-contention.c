@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels beside collectives: what these hold of a GPU, and the kernels that run there, re-timed when it changes.
+/* Kernels beside collectives and beside each other: what collectives hold of a GPU, how many kernels would fill it, and
+ * those that run there, re-timed when that changes.
  *
  *   collective        ├─── holds SMs and bandwidth ───┤
  *   kernel      ├─────┼───────────────────────────────┼──────┤
  *               left 1   0.7, at the rate beside it     0.2, alone again
+ *
+ * Kernels on several streams that would each fill the device share its time: a block of one takes the place of a block
+ * of another (CUDA C++ Programming Guide, concurrent kernel execution: one begins where resources are free), and there
+ * is no more memory bandwidth than there is. They take together what they take one after the other.
  *
  * Collectives take and give at any moment of an instant; once all of it has happened the rank settles: what is left of
  * a running kernel goes on at the new rate. So the order of simultaneous events reaches no time. */
@@ -109,14 +114,22 @@ static double speed_of(const RunRank *rank) {
   return speeds != NULL ? speeds[rank->rank->device] : 1;
 }
 
+/* Kernels that would each fill the device have equal parts of its time. */
+static RunDurations *durations_of(const RunRank *rank) {
+  double speed = speed_of(rank) / MAX(rank->device.shared, 1);
+  return durations_for(rank->play, speed, rank->device.settled);
+}
+
 static void settle(Event *event, gpointer owner) {
   (void)event;
   RunRank *rank = owner;
-  if (held_equal(rank->device.held, rank->device.settled))
+  RunDevice *device = &rank->device;
+  if (held_equal(device->held, device->settled) && MAX(device->filling, 1) == MAX(device->shared, 1))
     return;
-  RunDurations *before = rank->device.durations;
-  rank->device.settled = rank->device.held;
-  rank->device.durations = durations_for(rank->play, speed_of(rank), rank->device.settled);
+  RunDurations *before = device->durations;
+  device->settled = device->held;
+  device->shared = device->filling;
+  device->durations = durations_of(rank);
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
     if (is_computing(&rank->device.streams[s]))
       retime(&rank->device.streams[s], before);
@@ -124,17 +137,28 @@ static void settle(Event *event, gpointer owner) {
 
 #define CONTENTION_IDENTITIES G_GUINT64_CONSTANT(1) /* above the network's one */
 
+/* Operations that would fill the device: of those of batch 0 nothing is known. */
+static guint8 *fillers(const RunPlay *play) {
+  const Program *program = play->system->program;
+  guint8 *fills = g_new(guint8, program->n_ops);
+  for (guint32 i = 0; i < program->n_ops; i++)
+    fills[i] = program->ops[i].batch > 0 && kernel_fills(play->system->gpu, &program->ops[i]);
+  return fills;
+}
+
 void run_contention_init(RunPlay *play) {
   play->durations = g_hash_table_new_full(durations_hash, durations_equal, durations_free, NULL);
+  play->fills = play->options->contention ? fillers(play) : NULL;
 }
 
 void run_contention_begin(RunRank *rank) {
   event_init(&rank->device.contention, settle, rank, EVENT_PHASE_SETTLE, CONTENTION_IDENTITIES + rank->index);
-  rank->device.durations = durations_for(rank->play, speed_of(rank), rank->device.settled);
+  rank->device.durations = durations_of(rank);
 }
 
 void run_contention_clear(RunPlay *play) {
   g_hash_table_unref(play->durations);
+  g_free(play->fills);
 }
 
 /* Broadcasts pass bytes on as gathers do, and so do sends. */
@@ -180,6 +204,25 @@ void run_contention_give(RunRank *rank, RunHeld held) {
   rank->device.held.channels -= held.channels;
   rank->device.held.memory_rate -= held.memory_rate;
   changed(rank);
+}
+
+static gboolean fills(const RunStream *stream) {
+  const RunPlay *play = stream->rank->play;
+  return play->fills != NULL && play->fills[run_row(stream->step, stream->head)->op];
+}
+
+void run_contention_begins(const RunStream *stream) {
+  if (!fills(stream))
+    return;
+  if (++stream->rank->device.filling > 1)
+    changed(stream->rank);
+}
+
+void run_contention_ends(const RunStream *stream) {
+  if (!fills(stream))
+    return;
+  if (stream->rank->device.filling-- > 1)
+    changed(stream->rank);
 }
 
 gboolean run_contention_computes(const RunRank *rank) {

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
   RunDurations *durations; /* on this GPU beside what is settled */
   RunHeld held, settled;   /* now; and what its kernels go by: the same once the instant has settled */
+  guint32 filling, shared; /* likewise: kernels that would each fill the device */
   Event contention;
   RunStream *streams;
   guint32 *ended_calls; /* by slot */
@@ -51,4 +52,7 @@ SimTime run_op_duration(RunRank *rank, guint32 op);
 RunHeld run_contention_of(const RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan);
 void run_contention_take(RunRank *rank, guint64 channels, guint64 memory_rate);
 void run_contention_give(RunRank *rank, RunHeld held);
+/* The stream's head, a compute row, begins or has ended. */
+void run_contention_begins(const RunStream *stream);
+void run_contention_ends(const RunStream *stream);
 gboolean run_contention_computes(const RunRank *rank);

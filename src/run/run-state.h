@@ -54,6 +54,7 @@ struct RunPlay {
   RunCommunicator *communicators;
   const NetRoute *nowhere; /* of scalars, which share no link */
   GHashTable *durations;   /* RunDurations, each its own key */
+  guint8 *fills;           /* by operation: whether it would fill the device; NULL: nothing is in its way */
   Event hosts_event;
   RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
   guint32 n_hosts, n_hosts_playing; /* of the latter those that have not yet gone on */

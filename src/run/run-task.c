@@ -43,6 +43,8 @@ void run_stream_advance(RunStream *stream) {
   stream->anchor = now;
   stream->left = 1;
   run_schedule(play, &stream->event, now, duration_of(step, row));
+  if (row->kind == PROGRAM_COMPUTE)
+    run_contention_begins(stream);
 }
 
 void run_task_issue(RunRank *rank, guint32 row) {
@@ -85,6 +87,8 @@ void run_stream_ended(RunStream *stream) {
   if (BASE_TRACED(rank->play->traced, RUN_TRACE_END))
     run_trace_row(stream, RUN_TRACE_END);
   stream->running = FALSE;
+  if (what->kind == PROGRAM_COMPUTE)
+    run_contention_ends(stream);
   if (run_replay_wanted(rank->play))
     run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->device.streams));
   run_memory_end(stream);

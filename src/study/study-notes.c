@@ -117,8 +117,10 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
   note(notes, "%s; %s", basis,
-       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
-                        : "compute does not slow down beside communication");
+       walk->contention
+           ? "they slow down beside collectives, by the SMs and memory bandwidth that these take, and beside "
+             "each other"
+           : "compute does not slow down beside communication");
   note_paged(notes, cluster, report);
   note_spine(notes, cluster);
   if (cluster->slowest > 0)

@@ -34,6 +34,9 @@ typedef struct {
 SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare share);
 /* Beside collectives that hold `channels` CTAs and move `memory_rate` bytes/s to and from device memory. */
 KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memory_rate);
+/* Whether it keeps the device busy for most of its time, so that another beside it is in its way: launches are not what
+ * it takes long for. */
+gboolean kernel_fills(const HwGpu *gpu, const KernelOp *op);
 /* Bytes through device memory per byte that a rank sends: memory_rate = bus bandwidth × this, summed over what is under
  * way. */
 typedef enum { KERNEL_ALL_GATHER, KERNEL_REDUCE_SCATTER, KERNEL_ALL_REDUCE } KernelBeside;

@@ -37,7 +37,8 @@ typedef struct {
   EventTie tie;
   guint64 tie_seed;
   MemPolicy memory;    /* the caching allocator's */
-  gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
+  gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them, and kernels on several
+                          streams share the device */
   guint32 watched;     /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
   RunWindows windows;
   gboolean every_step;    /* also steps that must repeat the one before are played */
