@@ -63,6 +63,10 @@ static const BaseField keys[] = {
         .help = "the host waits for the GPU before each layer's flash attention, as Transformers does, which reads "
                 "whether positions are packed (_is_packed_sequence: with one sequence in a micro-batch; before 4.53 "
                 "with any number)"),
+    KEY("use_cache", BASE_FLAG, recipe.use_cache, .initial = "no",
+        .help = "layers' keys and values are among the model's outputs, and the training loop holds these, with their "
+                "logits, until the next forward returns (Transformers' config.use_cache, in loops that keep `outputs`, "
+                "where it is not Transformers itself that checkpoints layers)"),
     KEY("dropout", BASE_NUMBER, recipe.dropout, .initial = "0", .max = 0.99,
         .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
                 "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"),

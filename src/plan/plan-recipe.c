@@ -7,6 +7,7 @@
 #include "plan-axes.h"
 #include "plan-batch.h"
 #include "plan-matrix-optimizer.h"
+#include "plan-outputs.h"
 #include "plan-policy.h"
 
 const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
@@ -326,7 +327,8 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
-  return (policy->resolve == NULL || policy->resolve(given, recipe, error)) && check_paged(given, recipe, error);
+  return (policy->resolve == NULL || policy->resolve(given, recipe, error)) && check_paged(given, recipe, error) &&
+         plan_outputs_check(given, recipe, error);
 }
 
 /* A key of another framework's section: said on the command line, it was meant to do something. In files sections of

@@ -10,6 +10,7 @@
 #include "plan-halves.h"
 #include "plan-lives.h"
 #include "plan-metrics.h"
+#include "plan-outputs.h"
 #include "plan-transfer.h"
 
 /* What all roles share. */
@@ -28,6 +29,7 @@ typedef struct {
   gpointer policy;
   PlanTransfers transfers;
   PlanMetrics metrics;
+  PlanOutputs outputs;
 } Role;
 
 static void call(const Role *role, void (*hook)(gpointer policy)) {
@@ -37,7 +39,7 @@ static void call(const Role *role, void (*hook)(gpointer policy)) {
 
 /* ---- Passes ---- */
 
-static void play_unit(const Role *role, guint32 unit, PlanPass pass) {
+static void play_unit(Role *role, guint32 unit, PlanPass pass) {
   if (role->hooks->before_unit != NULL)
     role->hooks->before_unit(role->policy, unit, pass);
   static void (*const plays[])(PlanWalk * walk, guint32 unit) = {[PLAN_FORWARD] = plan_walk_forward,
@@ -47,28 +49,33 @@ static void play_unit(const Role *role, guint32 unit, PlanPass pass) {
   plays[pass](role->walk, unit);
   if (role->hooks->after_unit != NULL)
     role->hooks->after_unit(role->policy, unit, pass);
+  if (pass == PLAN_FORWARD)
+    plan_outputs_forward(&role->outputs, unit);
+  else if (pass == PLAN_BACKWARD)
+    plan_outputs_backward(&role->outputs, unit);
 }
 
-static void play_forward(const Role *role, const PlanChunk *chunk) {
+static void play_forward(Role *role, const PlanChunk *chunk) {
   for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
     play_unit(role, u, PLAN_FORWARD);
+  plan_outputs_returned(&role->outputs);
   call(role, role->hooks->forward_ended);
 }
 
-static void play_backward(const Role *role, const PlanChunk *chunk) {
+static void play_backward(Role *role, const PlanChunk *chunk) {
   for (guint32 u = chunk->first + chunk->n; u-- > chunk->first;)
     play_unit(role, u, PLAN_BACKWARD);
   call(role, role->hooks->backward_ended);
 }
 
-static void play_inputs(const Role *role, const PlanChunk *chunk) {
+static void play_inputs(Role *role, const PlanChunk *chunk) {
   for (guint32 u = chunk->first + chunk->n; u-- > chunk->first;)
     play_unit(role, u, PLAN_BACKWARD_INPUTS);
   call(role, role->hooks->inputs_ended);
 }
 
 /* In the order of parameters. */
-static void play_weights(const Role *role, const PlanChunk *chunk) {
+static void play_weights(Role *role, const PlanChunk *chunk) {
   for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
     play_unit(role, u, PLAN_BACKWARD_WEIGHTS);
   for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
@@ -78,7 +85,7 @@ static void play_weights(const Role *role, const PlanChunk *chunk) {
 
 /* Nobody wants the gradient of the first stage's input: all of its backward is of weights
  * (torch/distributed/pipelining/stage.py, backward_weight_one_chunk). */
-static void play_chunk(const Role *role, const PlanChunk *chunk, PlanPassKind kind) {
+static void play_chunk(Role *role, const PlanChunk *chunk, PlanPassKind kind) {
   gboolean whole = kind == PLAN_PASS_BACKWARD || (kind == PLAN_PASS_BACKWARD_WEIGHT && chunk->stage == 0);
   if (kind == PLAN_PASS_FORWARD)
     play_forward(role, chunk);
@@ -176,8 +183,8 @@ static void play_section(Role *role, ProgramSectionKind section) {
 }
 
 static gboolean may_repeat(const Role *role, const PlanCase *what) {
-  return !what->every_section && role->hooks->repeats != NULL && role->hooks->repeats(role->policy) &&
-         plan_walk_ends_as_marked(role->walk);
+  return !what->every_section && !what->model->use_cache && role->hooks->repeats != NULL &&
+         role->hooks->repeats(role->policy) && plan_walk_ends_as_marked(role->walk);
 }
 
 /* ---- Roles ---- */
@@ -186,6 +193,7 @@ static void role_clear(Role *role) {
   role->hooks->clear(role->policy);
   g_free(role->policy);
   plan_transfers_clear(&role->transfers);
+  plan_outputs_clear(&role->outputs);
   plan_walk_free(role->walk);
 }
 
@@ -216,6 +224,7 @@ static void add_role(Step *step, guint32 rank) {
   plan_transfers_init(&role.transfers, role.walk, &step->shape, step->holdings);
   step->hooks->set_up(role.policy, role.walk, what);
   plan_metrics_init(&role.metrics, role.walk, what->model->loss_metrics);
+  plan_outputs_init(&role.outputs, role.walk, what);
   play_section(&role, PROGRAM_FIRST);
   if (may_repeat(&role, what))
     program_builder_repeat(step->builder, role.walk->ahead);

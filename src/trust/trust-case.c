@@ -94,6 +94,7 @@ static const char *const option_names[] = {
     "model.profile",
     "training.flash_version",
     "training.attention_waits",
+    "training.use_cache",
     "training.checkpoint_early_stop",
     "training.paged_states",
     "training.dropout",

@@ -95,6 +95,8 @@ typedef struct ModelRecipe {
   gboolean experts_by_engine; /* Transformer Engine's grouped matmuls, for which the host counts each expert's rows, and
                                  weights of rows within the activation (Megatron-Core). Set by whoever knows the
                                  framework */
+  gboolean use_cache;         /* layers' keys and values are outputs of the model, which the training loop holds until
+                                 the next forward returns */
   gboolean attention_waits;   /* the host reads something of the device before flash attention */
   gboolean layer_functions;   /* linear layers are modules of the framework's own around an autograd function in Python,
                                  not torch.nn's. Set by whoever knows the framework */
@@ -103,7 +105,7 @@ typedef struct ModelRecipe {
 } ModelRecipe;
 
 /* [training]: sequence_length, decoder_length, packing, sample_mean, sample_longest, precision, attention,
- * flash_version, attention_waits, dropout, loss, loss_metrics, compile, fused_kernels, rotary, projections,
+ * flash_version, attention_waits, use_cache, dropout, loss, loss_metrics, compile, fused_kernels, rotary, projections,
  * base_weights. */
 extern const ConfSchema model_recipe_schema;
 
