@@ -147,6 +147,23 @@ static void fused_softmax_and_dropout(void) {
   CU_ASSERT_EQUAL(bytes_of_op(fused->backward, fused->n_backward, "down_proj.dropout.backward"), t * 64 * 5);
 }
 
+/* A weight's gradient is written, or added to what is there: read and written, 4 bytes each. The embedding's and dgrad
+ * stay. */
+static void weight_gradients_are_added(void) {
+  ModelShape shape = small_llama;
+  guint64 t = 128, operands = 2 * (t * 64 + t * 160);
+  ModelRecipe recipe = {.sequence_length = t};
+  g_autoptr(ModelUnit) plain = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  recipe.wgrad_bytes = 8;
+  g_autoptr(ModelUnit) added = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(plain->backward, plain->n_backward, "down_proj.wgrad"), operands + 2 * 64 * 160);
+  CU_ASSERT_EQUAL(bytes_of_op(added->backward, added->n_backward, "down_proj.wgrad"), operands + 8 * 64 * 160);
+  CU_ASSERT_EQUAL(bytes_of_op(added->backward, added->n_backward, "down_proj.dgrad"),
+                  bytes_of_op(plain->backward, plain->n_backward, "down_proj.dgrad"));
+  g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_HEAD);
+  CU_ASSERT_EQUAL(bytes_of_op(head->backward, head->n_backward, "lm_head.wgrad"), 2 * (t * 64 + t * 1000) + 8 * 64000);
+}
+
 /* Two metrics: each copies the logits to fp32, 2 + 4 bytes, and makes their log-softmax, 4 + 4, after the embedding's
  * backward and at forward's rate. */
 static void metrics_of_training(void) {
@@ -325,6 +342,7 @@ int main(void) {
                                                       {"fused kernels", fused_kernels},
                                                       {"complex rotary", complex_rotary},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
+                                                      {"weight gradients are added", weight_gradients_are_added},
                                                       {"metrics of training", metrics_of_training},
                                                       {"projections", projections},
                                                       {"passes", passes},

@@ -211,11 +211,14 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
   return add_op(build, direction, name, kernel, flops, reads, writes);
 }
 
-/* Both operands in, the result out, which is never fp8. */
+/* Both operands in, the result out, which is never fp8, or in and out where it is added to what is there. The
+ * embedding's are not. */
 static double matmul_bytes(const ModelBuild *build, const KernelOp *kernel) {
   double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
   double operand = kernel->dtype == KERNEL_FP8 ? kernel_dtype_bytes(KERNEL_FP8) : build->e;
-  return (double)kernel->batch * (operand * (m * k + k * n) + build->e * m * n);
+  gboolean adds = kernel->pass == KERNEL_WGRAD && build->kind != MODEL_UNIT_EMBEDDING && build->recipe->wgrad_bytes > 0;
+  double result = adds ? build->recipe->wgrad_bytes : build->e;
+  return (double)kernel->batch * (operand * (m * k + k * n) + result * m * n);
 }
 
 void model_build_in_fp8(ModelBuild *build, ModelDirection direction) {
@@ -224,9 +227,15 @@ void model_build_in_fp8(ModelBuild *build, ModelDirection direction) {
   kernel->bytes = traffic(matmul_bytes(build, kernel));
 }
 
+void model_build_is_wgrad(ModelBuild *build) {
+  KernelOp *kernel = &build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1];
+  kernel->pass = KERNEL_WGRAD;
+  kernel->bytes = traffic(matmul_bytes(build, kernel));
+}
+
 ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, 1, m, n, k, reads, 0);
-  build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
+  model_build_is_wgrad(build);
   return op;
 }
 

@@ -103,6 +103,8 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
                             double n, double k, ModelSet reads, ModelSet writes);
 /* A backward matmul that makes the gradient of a weight. */
 ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads);
+/* The matmul just added is one. */
+void model_build_is_wgrad(ModelBuild *build);
 /* Elementwise: one kernel, or as many as `launches` says. */
 ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, ModelSet reads,
                             ModelSet writes);

@@ -132,7 +132,7 @@ ModelOp *model_experts_matmul(ModelBuild *build, const ModelExperts *experts, Mo
 void model_experts_wgrad(ModelBuild *build, const ModelExperts *experts, const char *name, double out, double in,
                          ModelSet reads, int weight) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, experts->groups, out, in, experts->per_group, reads, 0);
-  build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
+  model_build_is_wgrad(build);
   launch_each(build, experts, MODEL_BACKWARD);
   op->nominal_flops *= useful_part(build, experts);
   op->gradient_of = weight;

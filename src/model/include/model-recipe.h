@@ -97,6 +97,9 @@ typedef struct ModelRecipe {
                                  framework */
   gboolean use_cache;         /* layers' keys and values are outputs of the model, which the training loop holds until
                                  the next forward returns */
+  guint32 wgrad_bytes;        /* that a weight's gradient takes an element where its matmul adds to what is there, read
+                                 and written; 0: it makes one of the precision's bytes. Set by whoever knows the
+                                 framework */
   gboolean attention_waits;   /* the host reads something of the device before flash attention */
   gboolean layer_functions;   /* linear layers are modules of the framework's own around an autograd function in Python,
                                  not torch.nn's. Set by whoever knows the framework */

@@ -169,6 +169,7 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   given->model->experts_by_engine = TRUE;
   given->model->layer_functions = TRUE;
   options->stands_in = options->gradient_accumulation_fusion;
+  given->model->wgrad_bytes = options->gradient_accumulation_fusion ? 2 * options->gradient_bytes : 0;
   fill_share(recipe, &given->model->share);
   given->model->fp8_pads = !options->router_pads;
   return check_data(settings, recipe, error) && check_fp8(given, recipe, error) && check_tensor(given, recipe, error) &&
