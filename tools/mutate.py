@@ -3,15 +3,19 @@
 """Do the tests notice? Changes lines of the floors where numbers decide, one at a time, and runs tests until one fails.
 
 usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in build-mutate/, in a copy of the tree
+       tools/mutate.py try FILE:LINE TEXT  that one line as TEXT, by all programs that reach it
 
 A change is a comparison, an operator, a constant or a condition that means something else, or a statement that is left
 out. What does not compile, or compiles to the same object, is drawn again. The tests are always the same: the CUnit
 programs of the fast suite. The scripts are left out: they hold words, names, faults and attacks, and documents whose
 numbers the programs compute. Run are those programs that reach the changed line, as gcov counts, the shortest and those
 that noticed most so far first, until one fails; one that takes ten times as long as it should, or 4 GiB, has noticed.
+First each change gets some seconds of tests, then those that are open the rest. What is found is kept from run to run:
+one that is broken off goes on, and one after tests were added runs only these for what was not noticed before.
 Prints each change that none noticed, and how many were. Exit status: 0 at least nine tenths were noticed, 1 fewer, 2 a
 test fails as things are.
 """
+import difflib
 import hashlib
 import json
 import os
@@ -25,6 +29,7 @@ import sys
 import coverage
 
 MEMORY = 4 << 30
+FIRST = 20  # seconds of tests
 FLOORS = ["event", "net", "mem", "coll", "plan", "run", "fold"]
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
            (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" / ", " * "), (r" && ", " || "), (r" \|\| ", " && "),
@@ -91,47 +96,61 @@ def all_tests(root):
     return tests
 
 
-def in_order(tests, seconds, caught):
-    """The shortest and most promising first."""
-    return sorted(tests, key=lambda name: (seconds[name] / (1 + caught[name]), name))
-
-
 def make(root, targets, build="build"):
     return subprocess.run(["ninja", "-C", f"{root}/{build}"] + targets, stdout=subprocess.DEVNULL, check=False,
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
-def measure(tests, environment, root):
-    """By test: seconds of processor time as things are."""
+def measure(tests, digests, environment, root):
+    """By test: seconds of processor time as things are; kept while its source is the same."""
+    kept = root + "/../seconds.json"
     seconds = {}
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            seconds = {name: of for name, (digest, of) in json.load(file).items() if digests.get(name) == digest}
     for name, test in tests.items():
+        if name in seconds:
+            continue
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         if quiet([f"{root}/build/{test}"], 600, env=environment, cwd=root) != 0:
             print(f"mutate: {name} fails as things are", file=sys.stderr)
             sys.exit(2)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds[name] = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    with open(kept, "w", encoding="utf-8") as file:
+        json.dump({name: (digests[name], of) for name, of in seconds.items()}, file)
     return seconds
 
 
-def digest_of(root):
-    """Of all that is built or read."""
-    whole = hashlib.sha256()
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if not each.startswith("build"))
-        for name in sorted(names):
-            whole.update(os.path.join(folder, name).encode() + bytes_of(os.path.join(folder, name)))
-    return whole.hexdigest()
-
-
 def reach_of(tests, environment, root):
-    """By source file and line: the programs that reach it; only lines that gcov knows. Kept until the tree changes."""
-    kept, now = root + "/../reached.json", digest_of(root)
-    if os.path.exists(kept):
-        with open(kept, encoding="utf-8") as file:
-            then = json.load(file)
-        if then["digest"] == now:
-            return {path: {int(line): names for line, names in lines.items()} for path, lines in then["lines"].items()}
+    """By source file and line: the programs that reach it; only lines that gcov knows. Kept as it was measured, with
+    the sources: lines are found again in what these are now, and programs that are new are taken to reach all. Measured
+    anew when build-mutate/reached.json is deleted."""
+    kept = root + "/../reached.json"
+    if not os.path.exists(kept):
+        with open(kept, "w", encoding="utf-8") as file:
+            json.dump(measured_reach(tests, environment, root), file)
+    with open(kept, encoding="utf-8") as file:
+        then = json.load(file)
+    lines = {path: found_again(lines, then["sources"][path], source_lines(root, path))
+             for path, lines in then["lines"].items() if os.path.exists(os.path.join(root, path))}
+    return lines, tests.keys() - set(then["tests"])
+
+
+def source_lines(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as source:
+        return source.read().splitlines(keepends=True)
+
+
+def found_again(lines, then, now):
+    """{line: names} of a source as it was, by the lines that it has now."""
+    again = {}
+    for old, new, count in difflib.SequenceMatcher(None, then, now, autojunk=False).get_matching_blocks():
+        again.update((new + i + 1, lines[str(old + i + 1)]) for i in range(count) if str(old + i + 1) in lines)
+    return again
+
+
+def measured_reach(tests, environment, root):
     build = root + "/build-coverage"
     build_of(root, "build-coverage", ["-Dbuildtype=debug", "-Db_coverage=true"])
     lines = {}
@@ -140,12 +159,10 @@ def reach_of(tests, environment, root):
         quiet([f"{build}/{test}"], 3600, env=environment, cwd=root)
         for path, counts in coverage.reached(build, FLOORS)[0].items():
             for number, times in counts.items():
-                names = lines.setdefault(path, {}).setdefault(number, [])
+                names = lines.setdefault(path, {}).setdefault(str(number), [])
                 if times > 0:
                     names.append(name)
-    with open(kept, "w", encoding="utf-8") as file:
-        json.dump({"digest": now, "lines": lines}, file)
-    return lines
+    return {"tests": sorted(tests), "lines": lines, "sources": {path: source_lines(root, path) for path in lines}}
 
 
 def reaching(lines, number):
@@ -207,62 +224,145 @@ def build_of(root, build, options):
         sys.exit(f"mutate: the tree is not built: ninja -C {root}/{build}")
 
 
-def noticed(names, tests, seconds, environment, root):
-    """The test that fails; None: all pass."""
-    for name in names:
-        if quiet([f"{root}/build/{tests[name]}"], 2 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
-            return name
-    return None
-
-
 def write(path, lines):
     with open(path, "w", encoding="utf-8") as out:
         out.write("".join(lines))
 
 
-def report(tried, where, by, among, line, changed):
-    what = f"noticed by {by}" if by else f"NOT NOTICED by {among} programs\n  - {line.strip()}\n  + {changed.strip()}"
-    print(f"{tried} {where}: {what}", flush=True)
+class Trial:
+    """The tree's copy, its tests, and what is known of both."""
+
+    def __init__(self, source):
+        self.root = root = source + "/build-mutate/tree"
+        copied(source, root)
+        build_of(root, "build", ["-Dbuildtype=plain", "-Dc_args=-O1"])
+        self.environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
+        self.tests = all_tests(root)
+        self.digests = {name: hashlib.sha256(bytes_of(f"{root}/{test}.c")).hexdigest()
+                        for name, test in self.tests.items()}
+        self.seconds = measure(self.tests, self.digests, self.environment, root)
+        print(f"{len(self.tests)} tests, {sum(self.seconds.values()):.0f} s", flush=True)
+        self.reach, self.new = reach_of(self.tests, self.environment, root)
+        self.caught = dict.fromkeys(self.tests, 0)
+        self.objects = objects_of(root)
+
+    def open_tests(self, mutant):
+        """Those that reach its line and have not passed it as they are now: the changed first, then the shortest and
+        most promising."""
+        lines = self.reach.get(mutant["path"], {})  # none: tables of constants
+        near = reaching(lines, mutant["line"]) | self.new if lines else self.tests.keys()
+        return sorted((name for name in near & self.tests.keys()
+                       if mutant["passed"].get(name) != self.digests[name]),
+                      key=lambda name: (name not in mutant["passed"],
+                                        self.seconds[name] / (1 + self.caught[name]), name))
+
+    def run(self, mutant, most):
+        """Until a test notices it or `most` seconds of them have passed. FALSE: it is none."""
+        path = os.path.join(self.root, mutant["path"])
+        text = source_lines(self.root, mutant["path"])
+        target = self.objects[path]
+        write(path, text[:mutant["line"] - 1] + [mutant["new"]] + text[mutant["line"]:])
+        try:
+            if not is_another(self.root, target) or not make(self.root, ["src/foretrain"]):
+                return False
+            spent = 0
+            for name in self.open_tests(mutant):
+                if spent + self.seconds[name] > most and spent > 0:
+                    break
+                spent += self.seconds[name]
+                if quiet([f"{self.root}/build/{self.tests[name]}"], 2 + int(10 * self.seconds[name]),
+                         env=self.environment, cwd=self.root) != 0:
+                    mutant["by"] = name
+                    self.caught[name] += 1
+                    break
+                mutant["passed"][name] = self.digests[name]
+            return True
+        finally:
+            write(path, text)
+            make(self.root, [target])
+
+
+def said(nth, mutant, left):
+    """What is known of it, `left` tests being open."""
+    if mutant["by"]:
+        what = f"noticed by {mutant['by']}"
+    else:
+        what = f"{'open' if left else 'NOT NOTICED'} after {len(mutant['passed'])} programs, {left} left" \
+            f"\n  - {mutant['old'].strip()}\n  + {mutant['new'].strip()}"
+    print(f"{nth} {mutant['path']}:{mutant['line']}: {what}", flush=True)
+
+
+def still_there(root, mutants):
+    """Those whose line is as it was."""
+    return [each for each in mutants if os.path.exists(os.path.join(root, each["path"])) and
+            source_lines(root, each["path"])[each["line"] - 1:each["line"]] == [each["old"]]]
+
+
+def draw(trial, mutants, count, rng):
+    """Another one; it gets its first seconds of tests."""
+    lines = candidates(trial.root)
+    known = {(each["path"], each["line"], each["new"]) for each in mutants}
+    while len(mutants) < count:
+        _, path, number = rng.choice(lines)
+        path = os.path.relpath(path, trial.root)
+        text = source_lines(trial.root, path)
+        changed = change(text[number], rng)
+        mutant = {"path": path, "line": number + 1, "old": text[number], "new": changed, "by": None, "passed": {}}
+        if changed in (None, text[number]) or (path, number + 1, changed) in known:
+            continue
+        if trial.run(mutant, FIRST):
+            known.add((path, number + 1, changed))
+            yield mutant
+
+
+def go_on(trial, count, seed):
+    kept = f"{trial.root}/../mutants-{seed}.json"
+    mutants = []
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            mutants = still_there(trial.root, json.load(file))[:count]
+    for each in mutants:
+        if each["by"] in trial.caught:
+            trial.caught[each["by"]] += 1
+
+    def keep():
+        with open(kept + ".new", "w", encoding="utf-8") as file:
+            json.dump(mutants, file, indent=1)
+        os.replace(kept + ".new", kept)
+
+    def settle(most):
+        for nth, mutant in enumerate(mutants, 1):
+            if not mutant["by"] and trial.open_tests(mutant):
+                trial.run(mutant, most)
+                said(nth, mutant, 0 if mutant["by"] else len(trial.open_tests(mutant)))
+                keep()
+    settle(float("inf"))  # what was left open
+    for mutant in draw(trial, mutants, count, random.Random(seed + len(mutants) * 1000003)):
+        mutants.append(mutant)
+        said(len(mutants), mutant, 0 if mutant["by"] else len(trial.open_tests(mutant)))
+        keep()
+    settle(8 * FIRST)
+    settle(float("inf"))
+    for nth, mutant in enumerate(mutants, 1):
+        if not mutant["by"]:
+            said(nth, mutant, 0)
+    found = sum(each["by"] is not None for each in mutants)
+    print(f"{found} of {len(mutants)} changes were noticed")
+    return found * 10 >= len(mutants) * 9
 
 
 def main():
+    trial = Trial(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if sys.argv[1:2] == ["try"]:
+        path, line = sys.argv[2].split(":")
+        old = source_lines(trial.root, path)[int(line) - 1]
+        mutant = {"path": path, "line": int(line), "old": old, "new": sys.argv[3] + "\n", "by": None, "passed": {}}
+        if not trial.run(mutant, float("inf")):
+            sys.exit("mutate: it does not compile, or to the same object")
+        said(1, mutant, 0)
+        sys.exit(mutant["by"] is None)
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    root = source + "/build-mutate/tree"
-    copied(source, root)
-    build_of(root, "build", ["-Dbuildtype=plain", "-Dc_args=-O1"])
-    environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
-    tests = all_tests(root)
-    seconds = measure(tests, environment, root)
-    print(f"{len(tests)} tests, {sum(seconds.values()):.0f} s", flush=True)
-    reach = reach_of(tests, environment, root)
-    caught = dict.fromkeys(tests, 0)
-    objects = objects_of(root)
-    lines = candidates(root)
-    tried = found = same = 0
-    while tried < count:
-        floor, path, number = rng.choice(lines)
-        text = open(path, encoding="utf-8").read().splitlines(keepends=True)
-        changed = change(text[number], rng)
-        if changed is None or changed == text[number]:
-            continue
-        write(path, text[:number] + [changed] + text[number + 1:])
-        by = None
-        if is_another(root, objects[path]) and make(root, ["src/foretrain"]):
-            tried += 1
-            near = reaching(reach.get(os.path.relpath(path, root), {}), number + 1)
-            by = noticed(in_order(near, seconds, caught), tests, seconds, environment, root)
-            report(tried, f"{os.path.relpath(path, root)}:{number + 1}", by, len(near), text[number], changed)
-        else:
-            same += 1
-        if by:
-            found += 1
-            caught[by] += 1
-        write(path, text)
-        make(root, [objects[path]])
-    print(f"{found} of {tried} changes were noticed; {same} others did not compile, or to the same object")
-    sys.exit(found * 10 < tried * 9)
+    sys.exit(not go_on(trial, count, int(sys.argv[2]) if len(sys.argv) > 2 else 1))
 
 
 main()
