@@ -7,7 +7,8 @@ set -euo pipefail
 mkdir -p "$1/debs/partial" "$1/lists/partial"
 folder=$(readlink -f "$1") root=$(readlink -f "$1")/root
 packages="libc6 libc6-dev linux-libc-dev libcrypt1 libgcc-s1 libgcc-12-dev zlib1g libffi8 libpcre2-8-0 libmount1
-  libblkid1 libselinux1 libglib2.0-0 libglib2.0-dev libyaml-0-2 libyaml-dev libsqlite3-0 libsqlite3-dev
+  libblkid1 libselinux1 libglib2.0-0 libglib2.0-dev libpcre2-dev libffi-dev libmount-dev libblkid-dev libselinux1-dev
+  libsepol-dev zlib1g-dev libyaml-0-2 libyaml-dev libsqlite3-0 libsqlite3-dev
   libjson-glib-1.0-0 libjson-glib-dev libcunit1 libcunit1-dev libncurses6 libtinfo6"
 apt=(apt-get -qq -o APT::Architecture=i386 -o APT::Architectures=i386 -o "Dir::State::Lists=$folder/lists"
   -o APT::Sandbox::User=root)
