@@ -208,6 +208,33 @@ static void slices_are_cast_before_they_are_sent(void) {
   CU_ASSERT_EQUAL(wide.largest, 41088 * 4);
 }
 
+/* Stage 2, three micro-batches: each keeps the rank's 25 672 elements, read and written; those of the second and third
+ * are new ones beside them, taken once, added and given. */
+static void own_slices_join(const char *precision, guint64 bytes) {
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2", precision,
+                                 "training.gradient_accumulation=3", "deepspeed.reduce_bucket_size=41088", NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 kept = 0, takes = 0, gives = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    if (strcmp(row->name, "keep own slices") == 0)
+      kept += program->ops[row->op].bytes;
+    for (guint32 k = 0; k < row->n_takes; k++)
+      takes += strcmp(program->tensors[section->takes[row->takes + k]].name, "new own gradients") == 0;
+    for (guint32 k = 0; k < row->n_gives; k++)
+      gives += strcmp(program->tensors[section->gives[row->gives + k].tensor].name, "new own gradients") == 0;
+  }
+  CU_ASSERT_EQUAL(kept, 3 * 25672 * 2 * bytes);
+  CU_ASSERT_TRUE(takes == 2 && gives == 2);
+}
+
+static void slices_of_micro_batches_join(void) {
+  own_slices_join("training.precision=bf16", 2);
+  own_slices_join("training.precision=fp32", 4);
+}
+
 /* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients
  * to the host once, back once, fp32 ones to the host, 16-bit parameters back (before 0.17 of 32 bits): 2 + 2 + 4 + 2
  * bytes each; a bucket of 41 088 elements rounds up nowhere, one of 41 024 neither. Adam: 8 of gradients scaled in
@@ -429,5 +456,6 @@ int main(void) {
                       {"copies that the host waits for", copies_that_the_host_waits_for},
                       {"refuses by name", refuses_by_name},
                       {"optimizer groups hold whole parameters", optimizer_groups_hold_whole_parameters},
+                      {"slices of micro-batches join", slices_of_micro_batches_join},
                       {NULL, NULL}});
 }

@@ -122,6 +122,25 @@ static void megatron_reduces_experts_over_their_own(void) {
   CU_ASSERT_EQUAL(rows.bytes, LAYERS * (guint64)TOKENS * PICKED * HIDDEN * ELEMENT);
 }
 
+/* Two instances of the optimizer, of sixteen ranks each, in which four hold the same experts: slices are summed over
+ * the two, those of experts on a stream of their own. */
+static void instances_shard_experts_within(void) {
+  g_autoptr(Program) program = program_of(32, "parallel.framework=megatron parallel.zero_stage=1 parallel.expert=4 "
+                                              "parallel.shard_group=16 megatron.moe_token_dispatcher_type=alltoall");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+  guint64 experts = LAYERS * OF_EXPERT * EXPERTS / 4;
+  CU_ASSERT_EQUAL(sent(program, "reduce-scatter gradients", 16).bytes, DENSE * FP32);
+  CU_ASSERT_EQUAL(sent(program, "reduce-scatter gradients", 4).bytes, experts * FP32);
+  CU_ASSERT_EQUAL(sent(program, "all-reduce gradients", 2).bytes, (DENSE / 16 + experts / 4) * FP32);
+  CU_ASSERT_EQUAL(sent(program, "all-gather parameters", 4).bytes, experts * ELEMENT);
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 across = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (strcmp(program->streams[section->rows[i].stream], "comm of experts across instances") == 0)
+      across += section->rows[i].call.bytes;
+  CU_ASSERT_EQUAL(across, experts / 4 * FP32);
+}
+
 /* Two tensor ranks hold whole experts (expert_tensor 1): both are data ranks of experts, 8 / 2 = 4 of them; with none
  * others to share, gradients of experts are no sums over tensor ranks. Without the distributed optimizer they are
  * all-reduced. */
@@ -292,6 +311,7 @@ int main(void) {
       (HarnessCase[]){{"any layout plays", any_layout_plays},
                       {"megatron reduces experts over their own", megatron_reduces_experts_over_their_own},
                       {"tensor ranks are data ranks of experts", tensor_ranks_are_data_ranks_of_experts},
+                      {"instances shard experts within", instances_shard_experts_within},
                       {"megatron gathers tokens", megatron_gathers_tokens},
                       {"tokens cross nodes once", tokens_cross_nodes_once},
                       {"fsdp2 has copies of experts", fsdp2_has_copies_of_experts},
