@@ -256,6 +256,26 @@ static void refuses_by_name(void) {
   axes_case_refuse(fsdp2, stage_3, rows, G_N_ELEMENTS(rows));
 }
 
+/* The last layer of a chunk names none that it prefetches: before what the first chunk makes is sent, nothing of
+ * another chunk is gathered. */
+static void prefetches_within_a_chunk(void) {
+  g_autoptr(Program) program =
+      axes_case(8, FALSE, 4,
+                (const char *[]){"parallel.framework=fsdp2", "parallel.zero_stage=3", "parallel.pipeline=2",
+                                 "parallel.interleave=2", "fsdp.forward_prefetch=1", NULL});
+  const ProgramSection *stage = &program->roles[0].sections[PROGRAM_STEADY];
+  gint sends = axes_case_first(stage, "send activations");
+  CU_ASSERT_TRUE_FATAL(sends > 0);
+  guint gathers = 0, beyond = 0;
+  for (gint i = 0; i < sends; i++)
+    if (strcmp(stage->rows[i].name, "all-gather parameters") == 0) {
+      gathers++;
+      beyond += stage->rows[i].layer > stage->rows[sends].layer;
+    }
+  CU_ASSERT_TRUE(gathers >= 2);
+  CU_ASSERT_EQUAL(beyond, 0);
+}
+
 int main(void) {
   return harness_run("plan-fsdp-axes",
                      (HarnessCase[]){{"any layout plays", any_layout_plays},
@@ -268,5 +288,6 @@ int main(void) {
                                      {"every rank holds as much", every_rank_holds_as_much},
                                      {"weights come last", weights_come_last},
                                      {"refuses by name", refuses_by_name},
+                                     {"prefetches within a chunk", prefetches_within_a_chunk},
                                      {NULL, NULL}});
 }
