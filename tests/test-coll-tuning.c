@@ -392,6 +392,26 @@ static void every_operation(void) {
   }
 }
 
+/* A channel moves 32 KiB at the least, and an all-reduce moves its bytes twice: of 128 KiB in LL128, of which a block
+ * of 640 threads reads 5 KiB at once, 8 channels and 4. */
+static void channels_follow_traffic(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  for (int operation = 0; operation < COLL_OPERATIONS; operation++) {
+    knobs.algorithms[operation] = 1U << COLL_RING;
+    knobs.protocols[operation] = 1U << COLL_LL128;
+  }
+  g_autoptr(CollGroup) group = must_group(built.cluster, &knobs);
+  CollPlan reduced, gathered;
+  time_of(group, &(CollCall){COLL_ALL_REDUCE, 128 << 10}, &reduced);
+  time_of(group, &(CollCall){COLL_ALL_GATHER, 128 << 10}, &gathered);
+  CU_ASSERT_EQUAL(reduced.protocol, COLL_LL128);
+  CU_ASSERT_EQUAL(reduced.channels, 8);
+  CU_ASSERT_EQUAL(gathered.channels, 4);
+  cluster_clear(&built);
+}
+
 static SimTime exchange(const char *platform, guint32 nodes, guint64 part) {
   g_autofree char *set = g_strconcat("environment.platform=", platform, NULL);
   TestCluster built = cluster_new("polaris", nodes, set, NULL);
@@ -451,6 +471,7 @@ int main(void) {
                                                     {"nearest older table", nearest_older_table},
                                                     {"tables are checked", tables_are_checked},
                                                     {"the table as text", the_table_as_text},
+                                                    {"channels follow traffic", channels_follow_traffic},
                                                     {"trees are cut", trees_are_cut},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},
