@@ -189,7 +189,7 @@ says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json
 says "list" 'h100-sxm5-80gb' list gpus
 says "topologies: GPU, count, network, price, instance" \
   'h100-sxm5-80gb          8  32 x efa-v2-100g      310          6.88  p5.48xlarge' list topologies
-says "links" 'nvlink4-nvswitch3        nvswitch     450.0            382.0  measured' list links
+says "links" 'nvlink4-nvswitch3       nvswitch     450.0            382.0  measured' list links
 says "runs" 'paper' list runs --db a.db
 says "settings" 'micro_batch' list settings
 says "schema" 'CREATE TABLE' schema
