@@ -441,6 +441,16 @@ static guint64 head_chunk_of(const CollGroup *group, CollPlan *plan, guint64 byt
   return steps.chunk / group->per_node;
 }
 
+/* The first chunk of every channel goes in and out of the switch, by two trees, and up and down on the NICs. */
+static void heads_fill_their_trees(CollGroup *group, const CollCall *call, const CollPlan *plan) {
+  CollSteps steps;
+  coll_steps(group, call, plan, &steps);
+  double first = (double)steps.chunk * plan->channels;
+  CU_ASSERT_EQUAL(plan->algorithm, COLL_NVLS_TREE);
+  CU_ASSERT_EQUAL(steps.fill, 2 * sim_time_of_amount(first, group->switch_rate * 2 * group->per_node) +
+                                  2 * group->tree_depth * sim_time_of_amount(first, group->nic_rate));
+}
+
 /* Over two nodes each GPU carries the data of 8 + 1 heads twice, of 80.4 % of what a ring gets. A chunk of 512 KiB is
  * halved in turn. With C channels and heads at once, a call of 7 MiB times C is below 32 × 512 KiB × C, so 256 KiB, and
  * not below 16 × 256 KiB × C; one of 16 MiB times C is below neither. */
@@ -456,6 +466,7 @@ static void heads_over_two_nodes(void) {
   tuning.nvls.chunk = 512 << 10;
   group->tuning = &tuning;
   coll_plan(group, &call, &plan);
+  heads_fill_their_trees(group, &call, &plan);
   guint64 concurrent = (guint64)group->per_node * plan.channels;
   CU_ASSERT_EQUAL(head_chunk_of(group, &plan, (7 << 20) * concurrent), 256 << 10);
   CU_ASSERT_EQUAL(head_chunk_of(group, &plan, (16 << 20) * concurrent), 512 << 10);
