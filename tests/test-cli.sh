@@ -121,7 +121,9 @@ says "a step explained" 'The critical path' explain a.ini --db a.db
 says "and one that was kept" 'What would make it faster' explain last --db a.db
 says "as JSON" '"endless_links_ps"' explain last --db a.db --json
 says "with a setting over it" 'What it hangs on' explain last --db a.db --set training.micro_batch=2
-refuses "no run to explain" 'no run' explain 7777777 --db a.db
+cp a.db key.db && sqlite3 key.db "update run set run_key = '77777777' || substr(run_key, 9) where run_id = 1"
+refuses "no run to explain, though a key begins so" 'no run is "77"' explain 77 --db key.db
+says "a run by its key" 'step' compare 77777777 2 --db key.db
 refuses "a figure of none" 'did you mean "network_bandwidth"' explain a.ini --set what_if.network_bandwith=2
 says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
 refuses "layers explains nothing" 'Unknown option --explain' layers a.ini --explain

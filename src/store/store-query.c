@@ -28,6 +28,12 @@ static gboolean all_of(const char *text, const char *letters) {
   return *text != '\0' && text[strspn(text, letters)] == '\0';
 }
 
+#define KEY_LEAST 8 /* digits of a key that are no run id, though all are decimal */
+
+static gboolean may_be_key(const char *name, const char *key) {
+  return all_of(key, "0123456789abcdef") && (strlen(name) >= KEY_LEAST || !all_of(name, "0123456789"));
+}
+
 gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error) {
   gint64 found = -1, last = -1;
   g_autofree char *key = g_ascii_strdown(name, -1);
@@ -39,7 +45,7 @@ gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError
   else if (all_of(name, "0123456789") &&
            !find_id(db, "SELECT run_id FROM run WHERE run_id = CAST(?1 AS INTEGER)", name, NULL, &found, error))
     return FALSE;
-  if (found < 0 && all_of(key, "0123456789abcdef") &&
+  if (found < 0 && may_be_key(name, key) &&
       !find_id(db, "SELECT max(run_id) FROM run WHERE run_key >= ?1 AND run_key < ?2", key, beyond, &found, error))
     return FALSE;
   if (found < 0 && last < 0) {

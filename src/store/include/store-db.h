@@ -37,7 +37,8 @@ gboolean store_db_end(StoreDb *db, gboolean keep, GError **error);
 /* Whether there is a run with this key. Cost: some us. */
 gboolean store_db_has(StoreDb *db, const char *run_key);
 
-/* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches). */
+/* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches); of fewer than eight
+ * digits, all decimal, a run id alone. */
 gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error);
 
 /* A run, or a point of a sweep, as it was written: what prints a Report prints it. report->missing says what the
