@@ -7,11 +7,11 @@ set -uo pipefail
 # shellcheck source=tests/lib/verdicts.sh
 . "$(dirname "$0")/lib/verdicts.sh"
 
-# refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 10 s, with an error that holds the fragment.
+# refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 30 s, under sanitizers too, with an error that holds the fragment.
 refuses() {
   local name=$1 fragment=$2 status
   shift 2
-  timeout 10 "$foretrain" "$@" >out 2>err
+  timeout 30 "$foretrain" "$@" >out 2>err
   status=$?
   [ $status -eq 2 ] && grep -qF -- "$fragment" err
   verdict "$name" $? "status $status: $(head -c 300 err)"
