@@ -7,7 +7,8 @@ set -uo pipefail
 # shellcheck source=tests/lib/verdicts.sh
 . "$(dirname "$0")/lib/verdicts.sh"
 
-# refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 30 s, under sanitizers too, with an error that holds the fragment.
+# refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 30 s, under sanitizers too, with an error that holds the
+# fragment.
 refuses() {
   local name=$1 fragment=$2 status
   shift 2
