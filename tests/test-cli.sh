@@ -468,6 +468,8 @@ says "the trace of a run in the database" 'foretrain_trace = 1' trace 1 --db sam
 cmp -s out a.trace.csv
 verdict "which is the same" "$([ $? -eq 0 ] && echo yes)" "  $(diff out a.trace.csv | head -5)"
 refuses "the trace of a replay" 'trace file a.trace.csv' trace 2 --db same.db
+refuses "the recipe of a replay" 'run 2 has no recipe: it was played from the trace file a.trace.csv' \
+  export 2 --as megatron --db same.db
 refuses "settings for a run's trace" 'was run already' trace 1 --db same.db --set model.layers=2
 says "half the compute" 'ZeRO-3' replay a.trace.csv -t dgx-h100 --scale compute=0.5 --db same.db
 refuses "scale of nothing" 'did you mean "compute"?' replay a.trace.csv -t dgx-h100 --scale comput=2

@@ -3,7 +3,7 @@
 
 usage: tools/lint-sources.py BUILD [part]
 
-part: those that the last 20 commits touched, and each eighth of the others, other ones from commit to commit."""
+part: those that the last ten commits touched, and each eighth of the others, other ones from commit to commit."""
 import json
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ built = {(pathlib.Path(entry["directory"]) / entry["file"]).resolve()
          for entry in json.loads((build / "compile_commands.json").read_text())}
 files = [name for name in git("ls-files", "src/*.c") if (root / name).resolve() in built]
 if sys.argv[2:] == ["part"]:
-    recent = set(git("log", "-20", "--name-only", "--format=", "--", "src"))
+    recent = set(git("log", "-10", "--name-only", "--format=", "--", "src"))
     turn = int(git("rev-list", "--count", "HEAD")[0]) % 8
     files = [name for name in files if name in recent or zlib.crc32(name.encode()) % 8 == turn]
 print("\n".join(files))

@@ -27,18 +27,6 @@ static const CliOption options[] = {
     {"as", 0, CLI_CHOICE, offsetof(Export, tool), NULL, "whose file it is (deepspeed)", recipe_export_names},
     {NULL}};
 
-/* The settings that a run was given. */
-static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
-  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
-  g_autoptr(GArray) given = g_array_new(FALSE, FALSE, sizeof(RunSetting));
-  for (guint i = 0; report != NULL && i < report->identity.n_settings; i++)
-    if (g_strcmp0(report->identity.settings[i].origin, "default") != 0)
-      g_array_append_val(given, report->identity.settings[i]);
-  return report != NULL
-             ? study_recall(report->identity.workload, (const RunSetting *)(gpointer)given->data, given->len, error)
-             : NULL;
-}
-
 static Study *open_named(const Export *asked, GError **error) {
   gint64 run_id;
   const char *database = cli_database(asked->db, error);
@@ -46,7 +34,8 @@ static Study *open_named(const Export *asked, GError **error) {
     return NULL;
   g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
   gboolean kept = db != NULL && store_db_find(db, asked->words[0], &run_id, NULL);
-  return kept ? open_kept(db, run_id, error) : cli_open_study(&asked->settings, asked->words[0], error);
+  return kept ? cli_find_recipe(db, run_id, "has no recipe", error)
+              : cli_open_study(&asked->settings, asked->words[0], error);
 }
 
 static void tell(const Export *asked) {

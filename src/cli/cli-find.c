@@ -62,17 +62,36 @@ static GArray *given_settings(const RunIdentity *identity, GError **error) {
   return g_steal_pointer(&given);
 }
 
-Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **error) {
+/* As it was given; *ret_key: under which key it is kept. */
+static Study *recall(StoreDb *db, gint64 run_id, const char *what, char **ret_key, GError **error) {
   g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
   if (report == NULL)
     return NULL;
   GError *cause = NULL;
   g_autoptr(GArray) given = given_settings(&report->identity, &cause);
-  g_autoptr(Study) study = given != NULL ? study_recall(report->identity.workload,
-                                                        (const RunSetting *)(gpointer)given->data, given->len, &cause)
-                                         : NULL;
-  g_autofree char *key = study != NULL ? study_find_key(study, &cause) : NULL;
-  if (cause == NULL && g_strcmp0(key, report->identity.run_key) != 0)
+  Study *study = given != NULL ? study_recall(report->identity.workload, (const RunSetting *)(gpointer)given->data,
+                                              given->len, &cause)
+                               : NULL;
+  if (study == NULL)
+    g_propagate_prefixed_error(error, cause, "run %" G_GINT64_FORMAT " %s: ", run_id, what);
+  else
+    *ret_key = g_strdup(report->identity.run_key);
+  return study;
+}
+
+Study *cli_find_recipe(StoreDb *db, gint64 run_id, const char *what, GError **error) {
+  g_autofree char *kept = NULL;
+  return recall(db, run_id, what, &kept, error);
+}
+
+Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **error) {
+  g_autofree char *kept = NULL;
+  g_autoptr(Study) study = recall(db, run_id, what, &kept, error);
+  if (study == NULL)
+    return NULL;
+  GError *cause = NULL;
+  g_autofree char *key = study_find_key(study, &cause);
+  if (cause == NULL && g_strcmp0(key, kept) != 0)
     g_set_error(&cause, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
   if (cause == NULL)
     return g_steal_pointer(&study);

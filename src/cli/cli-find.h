@@ -13,8 +13,10 @@
  * and a name that is neither, are SIM_ERROR_INPUT. */
 StoreDb *cli_find_run(const CliWorkload *how, const char *database, const char *name, gint64 *ret_run_id,
                       GError **error);
-/* The study that a run of the database came of, to be played again: its settings, which must give the same key. Errors
+/* The study that a run of the database came of: its settings, whatever has become of catalogue and models since. Errors
  * begin "run 3 WHAT: ", with `what` as in "has no trace". */
+Study *cli_find_recipe(StoreDb *db, gint64 run_id, const char *what, GError **error);
+/* The same, to be played again: its settings must give the same key. */
 Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **error);
 /* A run of the database as its study, or else the workload with what is laid over it; *ret_kept: which of them. */
 Study *cli_find_or_open(const CliWorkload *how, const char *database, const char *name, const char *what,
