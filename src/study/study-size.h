@@ -3,14 +3,14 @@
  *
  * A pass is one micro-batch through one layer, forward and backward. Under Megatron-LM with tensor ranks, where it has
  * most rows, it takes a Program and its play 11 KB and about 50 µs (measured at 10 000 layers), and each row of a
- * timeline the database 180 bytes and 5 µs: a step within both bounds takes less than 4 GiB and about 20 s. Steps of
+ * timeline the database 180 bytes and 7 µs: a step within both bounds takes less than 4 GiB and about 20 s. Steps of
  * micro-batches that are alike (study-count.h) are not this large however many they have. */
 #pragma once
 
 #include "study-walk.h"
 
 #define STUDY_PASSES_MOST   ((guint64)1 << 17)
-#define STUDY_TIMELINE_MOST ((guint64)1 << 21) /* rows */
+#define STUDY_TIMELINE_MOST ((guint64)1 << 20) /* rows */
 
 /* Of the micro-batches that the walk's recipe plays. */
 guint64 study_size_passes(const StudyWalk *walk);
