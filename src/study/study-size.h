@@ -10,7 +10,7 @@
 #include "study-walk.h"
 
 #define STUDY_PASSES_MOST   ((guint64)1 << 17)
-#define STUDY_TIMELINE_MOST ((guint64)1 << 20) /* rows */
+#define STUDY_TIMELINE_MOST ((guint64)3 << 19) /* rows */
 
 /* Of the micro-batches that the walk's recipe plays. */
 guint64 study_size_passes(const StudyWalk *walk);
