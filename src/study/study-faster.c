@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Knobs alone, then a forward selection. */
+/* Knobs alone, then a forward selection from each of a few starts, on the runner. */
 #include "study-faster.h"
 
 #include "study-knobs.h"
+#include "study-runner.h"
 
 #define LEAST_GAIN 0.002 /* of what is tried together with others */
 #define STARTS     3     /* the best changes, from each of which others are added */
@@ -67,29 +68,67 @@ static void grow(const Search *search, const GPtrArray *pay, guint first, StudyT
       extend(search, best, start->report, g_ptr_array_index(pay, i), cache);
 }
 
-static void drop(StudyTrial *trial) {
-  g_free(trial->change);
-  run_report_free(trial->report);
+/* What each of the best starts grows to: one item of the runner each. */
+typedef struct {
+  const Search *search;
+  const GPtrArray *pay;
+  StudyTrial grown[STARTS];
+  guint n, next;
+} Starts;
+
+static gpointer next_start(gpointer user) {
+  Starts *starts = user;
+  return starts->next < starts->n ? &starts->grown[starts->next++] : NULL;
+}
+
+static void grow_start(gpointer item, gpointer thread, gpointer user) {
+  const Starts *starts = user;
+  StudyTrial *grown = item;
+  grow(starts->search, starts->pay, (guint)(grown - starts->grown), grown, thread);
+}
+
+static gboolean has_grown(G_GNUC_UNUSED gpointer item, G_GNUC_UNUSED gpointer user, G_GNUC_UNUSED GError **error) {
+  return TRUE;
+}
+
+static gpointer cache_new(G_GNUC_UNUSED gpointer user) {
+  return study_cache_new();
+}
+
+static void cache_free(gpointer cache) {
+  study_cache_free(cache);
+}
+
+/* Of equals the first. NULL: none has grown. */
+static StudyTrial *best_of(Starts *starts) {
+  StudyTrial *best = NULL;
+  for (guint i = 0; i < starts->n; i++) {
+    StudyTrial *grown = &starts->grown[i];
+    if (grown->report != NULL && (best == NULL || study_gain(best->report, grown->report) > 0))
+      best = grown;
+  }
+  return best;
 }
 
 static void try_together(const Search *search, GPtrArray *trials) {
   g_autoptr(GPtrArray) pay = those_that_pay(search, trials);
-  StudyTrial best = {NULL, NULL};
-  StudyCache *cache = study_cache_new();
-  for (guint i = 0; i < MIN(pay->len, STARTS); i++) {
-    StudyTrial grown;
-    grow(search, pay, i, &grown, cache);
-    gboolean better = grown.report != NULL && (best.report == NULL || study_gain(best.report, grown.report) > 0);
-    StudyTrial worse = better ? best : grown;
-    best = better ? grown : best;
-    drop(&worse);
+  Starts starts = {.search = search, .pay = pay, .n = MIN(pay->len, STARTS)};
+  StudyRunner runner = {.next = next_start,
+                        .work = grow_start,
+                        .deliver = has_grown,
+                        .user = &starts,
+                        .thread_new = cache_new,
+                        .thread_free = cache_free};
+  study_runner_run(&runner, NULL, NULL);
+  StudyTrial *best = best_of(&starts);
+  if (best != NULL) {
+    study_trials_add(trials, best->change);
+    ((StudyTrial *)g_ptr_array_index(trials, trials->len - 1))->report = g_steal_pointer(&best->report);
   }
-  study_cache_free(cache);
-  if (best.report != NULL) {
-    study_trials_add(trials, best.change);
-    ((StudyTrial *)g_ptr_array_index(trials, trials->len - 1))->report = g_steal_pointer(&best.report);
+  for (guint i = 0; i < starts.n; i++) {
+    g_free(starts.grown[i].change);
+    run_report_free(starts.grown[i].report);
   }
-  drop(&best);
 }
 
 GPtrArray *study_faster(const Study *study, const RunReport *report, const StudyOptions *options) {
