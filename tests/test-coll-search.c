@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* NCCL's search on machines drawn at random: channels are whole, links carry them, and the search's short cuts change
  * nothing. */
+#include <math.h>
+
 #include "coll-search.h"
 #include "graphs.h"
 
@@ -188,9 +190,77 @@ static void short_cuts_change_nothing(void) {
   g_rand_free(random);
 }
 
+#define PAIR                                                                                                           \
+  "[node]\ngpu = a100-sxm4-80gb\ngpus = 2\nintra = pcie4-x16\ncpu = intel-icelake\nnic = ib-hdr200\nnics = 2\n" END    \
+  "[pci]\nswitch.0 = socket.0: gpu.0 nic.0\nswitch.1 = socket.0: gpu.1 nic.1\n[nvlink]\ngpu.0 = gpu.1*12\n"
+
+/* Two functions of a card, one to each GPU. With ports of their own, 25 GB/s each, there is a ring of 24 (NCCL's
+ * ladder) over each; with one port, one ring. Counted down in whole GB/s, as NCCL counts: a port of 4.5 has room for
+ * two of 2.4, where no two of the ladder's next, 3, find it. A port that is slower than one GB/s is not counted down:
+ * its own link has room for five of 0.12 in 0.6, ten over both, which are more than four of 0.24. */
+static void ports_are_shared(void) {
+  static const struct {
+    const char *nics;
+    guint32 channels;
+    double speed; /* GB/s */
+  } cases[] = {
+      {"nic.0 = card:0\nnic.1 = card:1\n", 2, 24},
+      {"nic.0 = card:0\nnic.1 = card:0\n", 1, 24},
+      {"nic.0 = card:0 port:0\nnic.1 = card:0 port:1\n", 2, 24},
+      {"nic.0 = card:0 rate:4.5GB/s\nnic.1 = card:0 rate:4.5GB/s\n", 2, 2.4},
+      {"nic.0 = card:0 rate:0.6GB/s\nnic.1 = card:1 rate:0.6GB/s\n", 10, 0.12},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+    for (guint plain = 0; plain < 2; plain++) {
+      g_auto(World) world = {0};
+      g_autofree char *text = g_strconcat(PAIR, "[nics]\n", cases[i].nics, NULL);
+      world_build(&world, text, "cluster.nodes=2", 2, 2, "2.30");
+      g_autoptr(CollSystem) system =
+          coll_system_new(world.machine.cluster->machine, &world.rules, &(CollView){world.gpus, 2, TRUE, TRUE});
+      CollDraft draft;
+      coll_search(system, &world.rules, &(CollSearchTask){COLL_PATTERN_RING, 1, 32, 2, plain}, &draft);
+      if (draft.channels != cases[i].channels || draft.inter != llround(cases[i].speed * 1e9))
+        printf("\n    case %zu, %s: %u x %g\n", i, plain ? "plain" : "quick", draft.channels,
+               (double)draft.inter / 1e9);
+      CU_ASSERT_EQUAL(draft.channels, cases[i].channels);
+      CU_ASSERT_EQUAL(draft.inter, llround(cases[i].speed * 1e9));
+      coll_draft_clear(&draft);
+    }
+}
+
+#define UNEVEN                                                                                                         \
+  "[node]\ngpu = a100-pcie-80gb\ngpus = 4\nintra = pcie4-x16\ncpu = intel-icelake\nnic = ib-edr100\nnics = 1\n" END    \
+  "[pci]\nswitch.0 = socket.0: gpu.0 gpu.1@x8 nic.0\nswitch.1 = switch.0: gpu.2 gpu.3@x8\n"
+
+/* The NIC's 12.5 GB/s and the 12 of eight lanes are both 12 whole ones: then the wider PCI link comes before the
+ * shorter way (NCCL's order of comparison, src/graph/search.cc: cmpScore), and at last, of two with eight lanes, the
+ * shorter. */
+static void wider_links_come_first(void) {
+  static const guint32 expected[] = {2, 1, 3};
+  g_auto(World) world = {0};
+  world_build(&world, UNEVEN, "cluster.nodes=2", 4, 2, "2.30");
+  g_autoptr(CollSystem) system =
+      coll_system_new(world.machine.cluster->machine, &world.rules, &(CollView){world.gpus, 4, TRUE, TRUE});
+  CU_ASSERT_EQUAL(coll_system_path(system, coll_system_net(system, 0), 1)->rate, 12000000000);
+  CU_ASSERT_EQUAL(coll_system_path(system, coll_system_net(system, 0), 2)->rate, 12500000000);
+  guint64 used[4] = {1};
+  guint32 nets[2] = {0};
+  CollSearch search = {.system = system, .rules = &world.rules, .used = used, .draft.nets = nets};
+  search.stack = g_array_new(FALSE, FALSE, sizeof(guint32));
+  for (gint look = -1; look <= 1; look += 2) {
+    g_array_set_size(search.stack, 0);
+    CU_ASSERT_EQUAL(coll_search_next(&search, 0, look), 3);
+    for (guint i = 0; i < 3; i++)
+      CU_ASSERT_EQUAL(g_array_index(search.stack, guint32, i), expected[i]);
+  }
+  g_array_unref(search.stack);
+}
+
 int main(void) {
   return harness_run("coll-search", (HarnessCase[]){{"channels are whole and links carry them",
                                                      channels_are_whole_and_links_carry_them},
                                                     {"short cuts change nothing", short_cuts_change_nothing},
+                                                    {"ports are shared", ports_are_shared},
+                                                    {"wider links come first", wider_links_come_first},
                                                     {NULL, NULL}});
 }

@@ -256,6 +256,31 @@ static void rules_are_of_the_release(void) {
   CU_ASSERT_EQUAL(connections("2.30", 10, 1), 4);
 }
 
+/* PAT over five nodes of one GPU: rounds of 1, 2 and 4 nodes away, in which a rank sends one, two and one of the five
+ * shards, four in all, each of which crosses its NIC once. Before the first byte the tuner's own latency of it. */
+static void rounds_of_doubling_distance(void) {
+  TestCluster built = cluster_new("dgx-h100", 5, "cluster.gpus_per_node=1", NULL);
+  g_autoptr(CollGroup) group = group_of_first(built.cluster, 5);
+  for (guint32 node = 0; node < 5; node++)
+    for (guint32 i = 0; i < group->routes[COLL_PAT].n; i++)
+      if (group->routes[COLL_PAT].links[i] == hw_cluster_nic_out(built.cluster, node, 0) ||
+          group->routes[COLL_PAT].links[i] == hw_cluster_nic_in(built.cluster, node, 0))
+        CU_ASSERT_EQUAL(group->routes[COLL_PAT].coefficients[i], 4);
+  for (CollOperation operation = COLL_ALL_GATHER; operation <= COLL_REDUCE_SCATTER; operation++) {
+    CollPlan plan;
+    CU_ASSERT_TRUE_FATAL(coll_plan_forced(group, &(CollCall){operation, 5 << 20}, COLL_PAT, &plan));
+    CU_ASSERT_EQUAL(plan.volume, 1 << 20);
+    CU_ASSERT_EQUAL(plan.sent_inter, 4 << 20);
+    CU_ASSERT_EQUAL(plan.sent_intra, 0);
+    CU_ASSERT_DOUBLE_EQUAL(plan.cap, built.cluster->nic_bandwidth / 4, 1);
+    /* A shard that is no whole number of bytes is rounded up. */
+    CU_ASSERT_TRUE_FATAL(coll_plan_forced(group, &(CollCall){operation, (5 << 20) + 1}, COLL_PAT, &plan));
+    CU_ASSERT_EQUAL(plan.volume, (1 << 20) + 1);
+    CU_ASSERT_EQUAL(plan.sent_inter, 4 * ((1 << 20) + 1));
+  }
+  cluster_clear(&built);
+}
+
 int main(void) {
   return harness_run("coll", (HarnessCase[]){{"one node", one_node},
                                              {"two nodes", two_nodes},
@@ -268,6 +293,7 @@ int main(void) {
                                              {"rules are of the release", rules_are_of_the_release},
                                              {"a pair uses its own wires", a_pair_uses_its_own_wires},
                                              {"a pair sends one way", a_pair_sends_one_way},
+                                             {"rounds of doubling distance", rounds_of_doubling_distance},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }
