@@ -37,8 +37,11 @@ static void rounding(void) {
   /* 15 MiB asks for 16; 1 MiB of rest is not more than 1 MiB and is not split off. */
   take(allocator, 0, 15 * MIB);
   holds(allocator, 27 * MIB + 1024, 27 * MIB + 1024, 38 * MIB);
-  CU_ASSERT_EQUAL(mem_allocator_segment(allocator, 9 * MIB), 20 * MIB);
-  CU_ASSERT_EQUAL(mem_allocator_segment(allocator, 10 * MIB + 1), 12 * MIB);
+  /* 10 MiB and one byte asks for 12, and has 2 MiB less 512 bytes left to split off; 9 MiB asks for 20. */
+  take(allocator, 0, 10 * MIB + 1);
+  holds(allocator, 37 * MIB + 1536, 37 * MIB + 1536, 50 * MIB);
+  take(allocator, 0, 9 * MIB);
+  holds(allocator, 46 * MIB + 1536, 46 * MIB + 1536, 70 * MIB);
 }
 
 static void best_fit(void) {

@@ -85,11 +85,18 @@ static gboolean step(MemList *list, Plain *plain, GRand *random, int growth) {
   return TRUE;
 }
 
+static gboolean is_first_from(const Plain *plain, const MemSpan *least, const MemSpan *found) {
+  guint at = plain_find(plain, least);
+  return at == plain->n ? found == NULL : found != NULL && compare(found, &plain->spans[at]) == 0;
+}
+
+/* By size, and by size and address; at times beyond all that are there. */
 static gboolean finds_the_same(const MemList *list, const Plain *plain, GRand *random) {
   MemSpan least = {.size = 512 * (guint64)g_rand_int_range(random, 0, 42)};
-  const MemSpan *found = mem_list_at(list, mem_list_fit(list, least.size));
-  guint at = plain_find(plain, &least);
-  return at == plain->n ? found == NULL : found != NULL && compare(found, &plain->spans[at]) == 0;
+  if (!is_first_from(plain, &least, mem_list_at(list, mem_list_fit(list, least.size))))
+    return FALSE;
+  least.address = g_rand_int(random);
+  return is_first_from(plain, &least, mem_list_at(list, place_of(list, &least)));
 }
 
 /* Grows to a dozen pages, shrinks to nothing, twice. */

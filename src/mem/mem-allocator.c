@@ -64,13 +64,6 @@ static guint32 pool_of(guint32 stream, guint64 size) {
   return 2 * stream + (size > SMALL_REQUEST);
 }
 
-guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes) {
-  guint64 size = mem_allocator_round(bytes);
-  return allocator->policy.expandable_segments
-             ? mem_round_up(size, mem_expand_page(&allocator->pools[pool_of(0, size)]))
-             : segment_size(size);
-}
-
 /* A free block counts for what it could grow to: the one at the end of a segment is left for large requests. */
 static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
   guint32 next = mem_block(allocator, span->block)->next;

@@ -66,8 +66,6 @@ void mem_allocator_pass(MemAllocator *allocator, guint32 block);
 const MemUse *mem_allocator_use(const MemAllocator *allocator);
 /* What a request occupies: rounded to 512 bytes. */
 guint64 mem_allocator_round(guint64 bytes);
-/* What the allocator would ask the device for to meet a request that no free block meets. */
-guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes);
 /* Appends what decides how the next requests are met: guint64s that say where its free memory lies. If they are the
  * same at two moments, and so are the addresses of all that is taken, the same requests will be met in the same way.
  * O(free blocks). */
