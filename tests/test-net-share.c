@@ -264,6 +264,33 @@ static void asking_leaves_no_trace(void) {
   }
 }
 
+/* At 1 link A goes from 1 to 5 and B from 10 to 6. While the lazy solver fills upwards, C (12), which carries a flow of
+ * each, first has 5 + 10; in the end 5 + 6, as before 1 + 10. No flow waits for C at any time. Of the first's 100 bytes
+ * 1 goes until then, of the second's 10. The third goes over D (1) from 1 on, started twice; the fourth, over it and A,
+ * goes at once, and is nothing. */
+static void room_that_comes_back(void) {
+  for (guint s = 0; s < G_N_ELEMENTS(solvers); s++) {
+    double capacities[] = {1, 10, 12, 1};
+    PlayFlow flows[] = {plain(100, 2, 0, 2), plain(100, 2, 1, 2), plain(7, 1, 3, 0), plain(7, 2, 3, 0)};
+    PlayChange changes[] = {{SECONDS(1), 0, 5}, {SECONDS(1), 1, 6}};
+    flows[2].start = flows[3].start = SECONDS(1);
+    flows[2].again = flows[3].gone = TRUE;
+    PlayScript script = script_of(capacities, 4, flows, 4);
+    script.n_changes = 2;
+    script.changes = changes;
+    g_autoptr(PlayResult) result = play(&script, solvers[s]);
+    CU_ASSERT_EQUAL(first_rate(result, 0), 1);
+    CU_ASSERT_EQUAL(first_rate(result, 1), 10);
+    CU_ASSERT_EQUAL(g_array_index(result->rates, double, 4), 5);
+    CU_ASSERT_EQUAL(g_array_index(result->rates, double, 5), 6);
+    CU_ASSERT_EQUAL(result->ends[0], SECONDS(1 + 99.0 / 5));
+    CU_ASSERT_EQUAL(result->ends[1], SECONDS(16));
+    CU_ASSERT_EQUAL(result->ends[2], SECONDS(8));
+    CU_ASSERT_EQUAL(result->ends[3], SIM_TIME_NEVER);
+    CU_ASSERT_EQUAL(result->link_bytes[3], 7);
+  }
+}
+
 int main(void) {
   return harness_run("net-share", (HarnessCase[]){{"two flows, one link", two_flows_one_link},
                                                   {"parking lot", parking_lot},
@@ -277,5 +304,6 @@ int main(void) {
                                                   {"nothing to move", nothing_to_move},
                                                   {"completions by identity", completions_by_identity},
                                                   {"asking leaves no trace", asking_leaves_no_trace},
+                                                  {"room that comes back", room_that_comes_back},
                                                   {NULL, NULL}});
 }

@@ -10,20 +10,25 @@ static void play_flow_done(NetFlow *flow, gpointer owner) {
   actor->play->result->ends[actor - actor->play->actors] = event_now(actor->play->queue);
 }
 
+static void play_flow_cancel(Event *event, gpointer owner) {
+  (void)event;
+  PlayActor *actor = owner;
+  actor->active = FALSE;
+  net_flow_cancel(actor->play->net, &actor->flow);
+}
+
 static void play_flow_start(Event *event, gpointer owner) {
   (void)event;
   PlayActor *actor = owner;
   const PlayFlow *flow = &actor->play->script->flows[actor - actor->play->actors];
   actor->active = TRUE;
   const NetRoute *route = net_route_new(actor->play->net, flow->links, flow->coefficients, flow->n);
-  net_flow_start(actor->play->net, &actor->flow, route, flow->volume, flow->weight, flow->count, flow->cap);
-}
-
-static void play_flow_cancel(Event *event, gpointer owner) {
-  (void)event;
-  PlayActor *actor = owner;
-  actor->active = FALSE;
-  net_flow_cancel(actor->play->net, &actor->flow);
+  for (gint starts = flow->again ? 2 : 1; starts > 0; starts--) {
+    net_flow_cancel(actor->play->net, &actor->flow);
+    net_flow_start(actor->play->net, &actor->flow, route, flow->volume, flow->weight, flow->count, flow->cap);
+  }
+  if (flow->gone)
+    play_flow_cancel(NULL, actor);
 }
 
 static void play_change(Event *event, gpointer owner) {

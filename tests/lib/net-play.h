@@ -18,6 +18,8 @@ typedef struct {
   guint32 weight, count;
   guint32 n, links[PLAY_HOPS], coefficients[PLAY_HOPS];
   SimTime cancel; /* 0: never */
+  /* In the instant of its start: cancelled, before another event; cancelled, and started once more. */
+  gboolean gone, again;
 } PlayFlow;
 
 typedef struct {
