@@ -201,9 +201,9 @@ static void charge(Analysis *analysis, BaseSpan piece, guint32 row, RunCause cau
     return;
   if (analysis->exposures->len > 0) {
     RunExposure *last = &g_array_index(analysis->exposures, RunExposure, analysis->exposures->len - 1);
-    if (!is_border(analysis->window, piece.start) && last->end == piece.start && last->row == row &&
+    if (!is_border(analysis->window, piece.start) && last->end == piece.start - analysis->start && last->row == row &&
         last->cause == cause) {
-      last->end = piece.end;
+      last->end = piece.end - analysis->start;
       return;
     }
   }
