@@ -57,8 +57,6 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
       continue;
     *run_row_start(steady, row) = *run_row_start(first, i);
     *run_row_own_end(steady, row) = *run_row_own_end(first, i);
-    if (steady->issues != NULL)
-      *run_row_issue(steady, row) = *run_row_issue(first, i);
     if (kind == PROGRAM_COLLECTIVE)
       *run_row_call(steady, row) = *run_row_call(first, i);
   }
