@@ -12,7 +12,9 @@ static const RandomAxis axes[] = {
     {"parallel.shard_group", {"all", "all", "node", "4"}},
     {"cluster.nodes", {"1", "2"}},
     {"cluster.topology", {"dgx-h100", "dgx-a100", "h100-eth100"}},
-    {"cluster.slow_gpus", {"", "", "3: 0.8", "5: 0.5", "1: 0.9"}},
+    /* One that leaves, two that leave together, some at different places or otherwise. */
+    {"cluster.slow_gpus",
+     {"", "3: 0.8, 6: 0.8", "3: 0.8", "1: 0.9, 3: 0.8, 5: 0.5, 6: 0.8", "2: 0.99, 4: 0.5, 7: 0.97"}},
     {"model.layers", {"2", "3"}},
     {"training.micro_batch", {"1", "4", "24", "30", "36", "64"}}, /* some retry, the last run out of memory */
     {"training.gradient_accumulation", {"1", "2"}},
