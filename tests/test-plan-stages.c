@@ -160,6 +160,11 @@ static void deepspeed_balanced(void) {
   bounds_are(bounds, (guint32[]){0, 2, 3}, 2);
   plan_stages_balanced((guint64[]){0, 4, 4, 4, 4, 0}, 6, 4, bounds);
   CU_ASSERT_EQUAL(spread_of((guint64[]){0, 4, 4, 4, 4, 0}, bounds, 4), 0);
+  /* No more units than stages: one each, and none for the last (runtime/utils.py, partition_balanced: as uniform). */
+  plan_stages_balanced((guint64[]){5, 1, 9}, 3, 3, bounds);
+  bounds_are(bounds, (guint32[]){0, 1, 2, 3}, 3);
+  plan_stages_balanced((guint64[]){5, 1, 9}, 3, 5, bounds);
+  bounds_are(bounds, (guint32[]){0, 1, 2, 3, 3, 3}, 5);
   g_autoptr(GRand) random = harness_random();
   for (int round = 0; round < 200; round++) {
     guint64 weights[12];

@@ -71,18 +71,16 @@ static gboolean ends_before(PlanSpan a, PlanSpan b) {
   return a.end != b.end ? a.end < b.end : a.begin > b.begin;
 }
 
-/* Units inside the block, in order of forward's end; returns the elements that they leave. */
+/* Units inside the block, in order of forward's end, which is that of their modules; returns the elements that they
+ * leave. */
 static guint64 split_block(PlanWrap *wrap, const PlanWalk *walk, guint32 part, guint64 least) {
   const ModelUnit *block = walk->units[part].unit;
   PlanWrapModule made[PLAN_WRAP_INSIDE];
   guint64 left = model_unit_elements(block);
   guint n = left < least ? 0 : plan_wrap_inside(block, least, made);
   for (guint m = 1; m < n; m++)
-    for (guint at = m; at > 0 && ends_before(forward_of(block, &made[at]), forward_of(block, &made[at - 1])); at--) {
-      PlanWrapModule earlier = made[at];
-      made[at] = made[at - 1];
-      made[at - 1] = earlier;
-    }
+    sim_require(!ends_before(forward_of(block, &made[m]), forward_of(block, &made[m - 1])), 0, NULL,
+                "the forward of %s ends before that of %s", made[m].name, made[m - 1].name);
   for (guint m = 0; m < n; m++) {
     add_inside(wrap, walk, part, &made[m]);
     left -= wrap->units[wrap->n - 1].elements;
@@ -126,7 +124,8 @@ static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const PlanChunk *chun
   wrap->units[wrap->n++] = unit;
 }
 
-/* Outer units begin first: the root, then those that begin with an earlier part, then those that hold more. */
+/* Outer units begin first: the root, then those that begin with an earlier part, which one alone has as a whole, then
+ * those that hold more. */
 static gboolean begins_before(const PlanWrapUnit *a, const PlanWrapUnit *b) {
   if (a->root != b->root)
     return a->root;
@@ -134,8 +133,6 @@ static gboolean begins_before(const PlanWrapUnit *a, const PlanWrapUnit *b) {
     return a->first < b->first;
   if ((a->inside == NULL) != (b->inside == NULL))
     return a->inside == NULL;
-  if (a->inside == NULL)
-    return a->last > b->last;
   return a->forward.begin != b->forward.begin ? a->forward.begin < b->forward.begin : a->forward.end > b->forward.end;
 }
 
