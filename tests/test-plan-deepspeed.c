@@ -382,6 +382,40 @@ static void old_buckets_are_never_interleaved(void) {
   CU_ASSERT_EQUAL(rows_named(program, "divide bucket"), 5);
 }
 
+/* The row of a layer's first operation in forward. */
+static guint32 first_of(const ProgramSection *section, gint32 layer) {
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].layer == layer && section->rows[i].phase == PROGRAM_FORWARD &&
+        section->rows[i].kind == PROGRAM_COMPUTE && strstr(section->rows[i].name, "copy") == NULL)
+      return i;
+  return section->n_rows;
+}
+
+/* When layer 1 begins, layer 0 is gone: there is room for all nine parameters of layer 2, which are one gather.
+ * Fetched one after another each is a gather of its own, of 64² or 64·128 elements or a norm's 64, and only the first
+ * is there ahead; the others come when layer 2 is entered. */
+static void fetches_one_after_another(void) {
+  for (guint sequential = 0; sequential < 2; sequential++) {
+    const char *set =
+        sequential ? "deepspeed.stage3_allgather_sequential=yes" : "deepspeed.stage3_allgather_sequential=no";
+    g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){STAGE_3, set, NULL});
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    guint ahead = 0, then = 0;
+    guint64 bytes = 0;
+    for (guint32 i = 0; i < first_of(section, 2); i++) {
+      const ProgramRow *row = &section->rows[i];
+      if (row->kind != PROGRAM_COLLECTIVE || row->layer != 2)
+        continue;
+      *(i < first_of(section, 1) ? &ahead : &then) += 1;
+      bytes += row->call.bytes;
+      CU_ASSERT_TRUE(!sequential || row->call.bytes <= 2 * 64 * 128);
+    }
+    CU_ASSERT_EQUAL(bytes, 2 * 41088);
+    CU_ASSERT_EQUAL(ahead, 1);
+    CU_ASSERT_EQUAL(then, sequential ? 8 : 0);
+  }
+}
+
 static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
@@ -454,6 +488,7 @@ int main(void) {
                       {"slices are cast before they are sent", slices_are_cast_before_they_are_sent},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},
+                      {"fetches one after another", fetches_one_after_another},
                       {"refuses by name", refuses_by_name},
                       {"optimizer groups hold whole parameters", optimizer_groups_hold_whole_parameters},
                       {"slices of micro-batches join", slices_of_micro_batches_join},

@@ -10,6 +10,7 @@
  *   no overlap   all of it on C
  *
  * Source: DeepSpeed's runtime/zero/stage_1_and_2.py, engine.py (buffered_allreduce_fallback), bf16_optimizer.py. */
+#include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-deepspeed-engine.h"
@@ -200,14 +201,11 @@ static void flush(PlanDeepspeedEngine *engine) {
   context(engine);
   if (engine->streams.reduce.id != engine->streams.compute.id) {
     PlanStream *compute = &engine->streams.compute;
-    guint32 held = engine->streams.reduce.last;
-    g_autoptr(GArray) waits = g_array_copy(engine->streams.reduce.waits);
+    guint32 held = engine->streams.reduce.last; /* a bucket ends with a row of its own: the rank's slices are kept */
+    sim_require(engine->streams.reduce.waits->len == 0, 0, NULL, "a bucket's reduction has not ended");
     plan_stream_follow(&engine->streams.reduce, compute);
-    if (engine->recipe->version >= PLAN_DEEPSPEED_COMPUTE_WAIT) {
+    if (engine->recipe->version >= PLAN_DEEPSPEED_COMPUTE_WAIT)
       plan_stream_need(compute, held);
-      for (guint i = 0; i < waits->len; i++)
-        plan_stream_need(compute, g_array_index(waits, guint32, i));
-    }
   }
   for (engine->bucket.kind = 0; engine->bucket.kind < engine->kinds; engine->bucket.kind++)
     reduce_kind(engine);
