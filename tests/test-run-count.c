@@ -143,11 +143,29 @@ static void other_classes_stay(void) {
   CU_ASSERT_TRUE(third.classes[0].step == 125 && third.link.bytes == 216);
 }
 
+/* Steps that repeat after another number of them, or not at all, are alike only where no rank has memory: then they
+ * differ in what the allocator takes beyond it, and in nothing else. */
+static void without_memory_steps_need_not_repeat(void) {
+  for (guint out = 0; out <= CLASSES; out++) {
+    Play plays[3];
+    for (guint i = 0; i < 3; i++) {
+      play(&plays[i], 3 + i);
+      for (guint c = 0; c < out; c++)
+        plays[i].classes[c].has_oom = TRUE;
+    }
+    plays[1].report.steps_played = 4;
+    plays[1].report.repeats = FALSE;
+    CU_ASSERT_EQUAL(run_count(&plays[0].report, &plays[1].report, &plays[2].report, &bodies), out == CLASSES);
+    CU_ASSERT_EQUAL(plays[0].classes[0].step, out == CLASSES ? 615 : 115);
+  }
+}
+
 int main(void) {
   return harness_run("run-count", (HarnessCase[]){{"a line goes on", a_line_goes_on},
                                                   {"no line", no_line_is_not_counted},
                                                   {"by its last growth", what_is_no_line_goes_on_by_its_last_growth},
                                                   {"other classes", other_classes_stay},
+                                                  {"without memory", without_memory_steps_need_not_repeat},
                                                   {"off the line", what_is_off_the_line_is_not_counted},
                                                   {NULL, NULL}});
 }

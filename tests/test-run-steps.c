@@ -90,7 +90,35 @@ static void only_steps_like_the_first_are_copies_of_it(void) {
   }
 }
 
+/* The steady section is the first's rows but the one at its front. Where that is a host's, which takes no time, one step
+ * of A, 1 ms, is all that is played; where it is a compute of 3 ms, the first step takes 4, and the steady one is played
+ * for itself. */
+static void rows_ahead_that_take_time_are_no_copy(void) {
+  for (guint silent = 0; silent < 2; silent++) {
+    Hand hand = hand_new();
+    guint32 op = hand_op(&hand, MS), warm = hand_op(&hand, 3 * MS);
+    program_builder_section(hand.builder, PROGRAM_FIRST);
+    program_builder_context(hand.builder, PROGRAM_FORWARD, 0, 0);
+    if (silent)
+      program_builder_host(hand.builder, "load");
+    else
+      program_builder_compute(hand.builder, hand.compute, "warm up", warm);
+    guint32 row = program_builder_compute(hand.builder, hand.compute, "A", op);
+    program_builder_host(hand.builder, "end");
+    program_builder_need(hand.builder, row);
+    program_builder_repeat(hand.builder, 1);
+    g_autoptr(RunReport) report = hand_play(&hand, &(RunOptions){0});
+    g_autoptr(RunReport) plain = hand_play(&hand, &(RunOptions){.every_step = TRUE});
+    CU_ASSERT_EQUAL(report->classes[0].step, MS);
+    CU_ASSERT_EQUAL(plain->classes[0].step, MS);
+    CU_ASSERT_EQUAL(report->events, silent ? 1 : 3);
+    CU_ASSERT_EQUAL(plain->events, silent ? 3 : 4);
+    hand_clear(&hand);
+  }
+}
+
 int main(void) {
-  return harness_run(
-      "run-steps", (HarnessCase[]){{"copies of the first", only_steps_like_the_first_are_copies_of_it}, {NULL, NULL}});
+  return harness_run("run-steps", (HarnessCase[]){{"copies of the first", only_steps_like_the_first_are_copies_of_it},
+                                                  {"rows ahead", rows_ahead_that_take_time_are_no_copy},
+                                                  {NULL, NULL}});
 }
