@@ -281,6 +281,45 @@ static void rounds_of_doubling_distance(void) {
   cluster_clear(&built);
 }
 
+static guint32 load_of(const CollRoute *route, guint32 link) {
+  for (guint32 i = 0; i < route->n; i++)
+    if (route->links[i] == link)
+      return route->coefficients[i];
+  return 0;
+}
+
+/* SHARP over two nodes: each of eight NICs takes an eighth up once and brings it down once. In the node by chains an
+ * eighth goes up to the NIC's GPU and comes down again: to both neighbours, but for the chain's ends, in all 2 x 8 - 2;
+ * directly, 7/8 are scattered to the heads and gathered from them, 2 x 7 of eight eighths. Either way a rank sends
+ * 2 x 7/8 inside, on average. */
+static void network_reduces(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  knobs.collnet_enable = TRUE;
+  g_autoptr(CollLibrary) library = coll_library_new(built.cluster, &knobs, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+  const guint32 ranks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  g_autoptr(CollGroup) group = coll_group_new(library, ranks, 16, NULL);
+  for (CollAlgorithm algorithm = COLL_COLLNET_DIRECT; algorithm <= COLL_COLLNET_CHAIN; algorithm++) {
+    coll_group_connect(group, algorithm);
+    const CollRoute *route = &group->routes[algorithm];
+    for (guint32 gpu = 0; gpu < 16; gpu++) {
+      CU_ASSERT_EQUAL(load_of(route, hw_cluster_gpu_out(built.cluster, gpu)), 14);
+      CU_ASSERT_EQUAL(load_of(route, hw_cluster_gpu_in(built.cluster, gpu)), 14);
+      CU_ASSERT_EQUAL(load_of(route, hw_cluster_nic_out(built.cluster, gpu / 8, gpu % 8)), 1);
+      CU_ASSERT_EQUAL(load_of(route, hw_cluster_nic_in(built.cluster, gpu / 8, gpu % 8)), 1);
+    }
+    CU_ASSERT_EQUAL(group->rates[algorithm], MIN(built.cluster->nic_bandwidth, built.cluster->intra_bandwidth / 14));
+    CollPlan plan;
+    coll_plan_as(group, &(CollCall){COLL_ALL_REDUCE, 8 << 20}, algorithm, COLL_SIMPLE, &plan);
+    CU_ASSERT_EQUAL(plan.volume, 1 << 20);
+    CU_ASSERT_EQUAL(plan.sent_inter, 1 << 20);
+    CU_ASSERT_EQUAL(plan.sent_intra, 14 << 20);
+  }
+  cluster_clear(&built);
+}
+
 int main(void) {
   return harness_run("coll", (HarnessCase[]){{"one node", one_node},
                                              {"two nodes", two_nodes},
@@ -294,6 +333,7 @@ int main(void) {
                                              {"a pair uses its own wires", a_pair_uses_its_own_wires},
                                              {"a pair sends one way", a_pair_sends_one_way},
                                              {"rounds of doubling distance", rounds_of_doubling_distance},
+                                             {"the network reduces", network_reduces},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }

@@ -91,9 +91,9 @@ CollRoute coll_route_ring(const CollLayout *layout, guint32 rings) {
   return loads_end(&loads);
 }
 
-/* A chain from the exit through the node: each member hears from and speaks to both its neighbours, the ends have one.
- */
-static void add_chains(const Loads *loads, guint32 rings) {
+/* A chain from the exit through the node for each of a ring's trees: each member hears from and speaks to both its
+ * neighbours, the ends have one. */
+static void add_chains(const Loads *loads, guint32 rings, guint32 trees) {
   const CollLayout *layout = loads->layout;
   for (guint32 member = 0; layout->per_node > 1 && member < layout->per_node; member++) {
     guint32 neighbours = 2 * rings;
@@ -101,7 +101,7 @@ static void add_chains(const Loads *loads, guint32 rings) {
       guint32 exit = layout->nodes > 1 ? layout->exits[r] : 0;
       neighbours -= (member == exit) + ((member + 1) % layout->per_node == exit);
     }
-    add_member(loads, member, 2 * neighbours, 2 * neighbours);
+    add_member(loads, member, trees * neighbours, trees * neighbours);
   }
 }
 
@@ -119,7 +119,7 @@ static void add_trees(const Loads *loads) {
 
 CollRoute coll_route_tree(const CollLayout *layout, guint32 rings) {
   Loads loads = loads_new(layout);
-  add_chains(&loads, rings);
+  add_chains(&loads, rings, 2);
   add_trees(&loads);
   return loads_end(&loads);
 }
@@ -136,7 +136,7 @@ CollRoute coll_route_heads(const CollLayout *layout, guint32 heads, guint32 tree
 CollRoute coll_route_collnet(const CollLayout *layout, guint32 rings, gboolean chain) {
   Loads loads = loads_new(layout);
   if (chain)
-    add_chains(&loads, rings);
+    add_chains(&loads, rings, 1);
   for (guint32 member = 0; !chain && layout->per_node > 1 && member < layout->per_node; member++)
     add_member(&loads, member, 2 * (rings - rings / layout->per_node), 2 * (rings - rings / layout->per_node));
   for (guint32 node = 0; node < layout->nodes; node++)
