@@ -152,6 +152,19 @@ static void pci_tree(void) {
   CU_ASSERT_EQUAL(system->total_rate, GB(24));
 }
 
+/* A link whose rate is given has that, in whole bytes/s, whatever its generation and lanes; and is the least of a path. */
+static void given_rates(void) {
+  g_auto(World) world = {0};
+  const char *text =
+      BOX("2", "intel-icelake", "infiniband") "[pci]\nswitch.0 = socket.0@20.5GB/s: gpu.0@21.5GB/s nic.0\n"
+                                              "socket.1 = gpu.1\n";
+  const CollSystem *system = build(&world, text, "cluster.nodes=2", 2, 2, TRUE, "2.30");
+  expect(system, gpu(0), net(system, 0), COLL_PATH_PIX, GB(21.5), 3);
+  expect(system, gpu(0), coll_system_part(system, COLL_PART_SOCKET, 0), COLL_PATH_PHB, GB(20.5), 2);
+  CU_ASSERT_EQUAL(system->pci_rate[0], 21500000000);
+  CU_ASSERT_EQUAL(system->pci_rate[1], 24000000000);
+}
+
 /* Two GPUs on two EPYC sockets reach each other; not where the driver forbids it. With P2P off all pairs go over the
  * socket: under one switch GPU, switch, socket, switch, GPU instead of two steps. */
 static void peers(void) {
@@ -285,6 +298,7 @@ int main(void) {
                                                   {"AWS p4d", aws_p4d},
                                                   {"who prefers which NIC", who_prefers_which},
                                                   {"a PCI tree", pci_tree},
+                                                  {"given rates", given_rates},
                                                   {"peers", peers},
                                                   {"NICs without GPU memory", no_gdr},
                                                   {"a cube mesh", cube_mesh},

@@ -254,6 +254,29 @@ static void refusals(void) {
   }
 }
 
+/* Megatron-Core's vocab-parallel cross entropy makes the softmax in place (core/tensor_parallel/cross_entropy.py), so
+ * that is what a loss over parts of the vocabulary is here, asked for or by default; others stay what they are. */
+static void its_loss_is_in_place(void) {
+  static const struct {
+    const char *set;
+    int loss;
+  } cases[] = {{"training.loss=default", MODEL_LOSS_IN_PLACE},
+               {"training.loss=vocab-parallel", MODEL_LOSS_IN_PLACE},
+               {"training.loss=vocab-parallel-in-place", MODEL_LOSS_IN_PLACE},
+               {"training.loss=fused", MODEL_LOSS_FUSED}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    ModelShape shape;
+    ModelRecipe model;
+    PlanRecipe recipe;
+    g_autoptr(GError) error = NULL;
+    const char *settings[] = {"parallel.framework=megatron", "parallel.zero_stage=0", "parallel.tensor=2", cases[i].set,
+                              NULL};
+    shape_of(2, FALSE, &shape);
+    CU_ASSERT_TRUE_FATAL(plan_case_load(&shape, 8, 8, settings, &model, &recipe, &error));
+    CU_ASSERT_EQUAL(model.loss, cases[i].loss);
+  }
+}
+
 int main(void) {
   return harness_run(
       "plan-megatron-axes",
@@ -264,6 +287,7 @@ int main(void) {
                       {"chunks are reduced at one time", chunks_are_reduced_at_one_time},
                       {"one dummy for each shape", one_dummy_for_each_shape},
                       {"keeps parts when compiled", keeps_parts_when_compiled},
+                      {"its loss is in place", its_loss_is_in_place},
                       {"refusals", refusals},
                       {NULL, NULL}});
 }
