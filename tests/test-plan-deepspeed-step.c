@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* DeepSpeed stages 1 and 2: in which pieces parameters are gathered after the step, by version. */
+#include "plan-case.h"
+
+/* As in plan-deepspeed: 205 376 elements, of 2 bytes; an eighth of them to each rank leaves none over. */
+static const PlanShape three_layers = {.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641};
+
+/* Until 0.12.5 pieces of at most allgather_bucket_size elements, the last what is left; then one gather of all (runtime/
+ * utils.py, all_gather_dp_groups). */
+static void gathers_come_in_pieces(void) {
+  static const struct {
+    const char *version, *size;
+    guint n;
+    guint64 first, last; /* elements */
+  } cases[] = {{"0.12.4", "100000", 3, 100000, 5376},
+               {"0.12.4", "205375", 2, 205375, 1},
+               {"0.12.4", "205376", 1, 205376, 205376},
+               {"0.12.4", "5e8", 1, 205376, 205376},
+               {"0.12.5", "100000", 1, 205376, 205376}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *version = g_strconcat("parallel.framework_version=", cases[i].version, NULL);
+    g_autofree char *size = g_strconcat("deepspeed.allgather_bucket_size=", cases[i].size, NULL);
+    g_autoptr(Program) program =
+        plan_case(&three_layers, 8, 8,
+                  (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=1", version, size, NULL});
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    guint n = 0;
+    guint64 sum = 0, last = 0;
+    for (guint32 row = 0; row < section->n_rows; row++) {
+      if (strcmp(section->rows[row].name, "gather parameters") != 0)
+        continue;
+      last = section->rows[row].call.bytes;
+      CU_ASSERT_TRUE(n > 0 || last == 2 * cases[i].first);
+      sum += last;
+      n++;
+    }
+    CU_ASSERT_EQUAL(n, cases[i].n);
+    CU_ASSERT_EQUAL(last, 2 * cases[i].last);
+    CU_ASSERT_EQUAL(sum, 2 * 205376);
+  }
+}
+
+int main(void) {
+  return harness_run("plan-deepspeed-step",
+                     (HarnessCase[]){{"gathers come in pieces", gathers_come_in_pieces}, {NULL, NULL}});
+}
