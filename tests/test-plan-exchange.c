@@ -31,26 +31,49 @@ static gboolean needs(const ProgramSection *section, guint32 row, guint32 need) 
   return FALSE;
 }
 
+typedef struct {
+  Drawn drawn;
+  PlanHolding *holding;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  guint32 op; /* of any compute */
+} World;
+
+static void world_begin(World *world) {
+  g_autoptr(GRand) random = harness_random();
+  const guint32 ranks[RANKS] = {0, 1};
+  world->drawn = draw(random, PLAN_DDP);
+  const guint32 bounds[] = {0, (guint32)world->drawn.shape.layers + 2};
+  PlanScheduleShape single = {.schedule = LAYOUT_SCHEDULE_SINGLE, .ranks = 1, .chunks = 1, .micros = 1};
+  PlanCase what = {&world->drawn.shape, &world->drawn.model, &world->drawn.recipe};
+  world->builder = program_builder_new();
+  world->holding = plan_holding_new(&single, bounds, 0);
+  world->walk = plan_walk_new(world->builder, &what, world->holding, program_builder_stream(world->builder, "compute"));
+  PlanExchanges *exchanges = &world->walk->exchanges;
+  exchanges->streams[MODEL_AXIS_TENSOR] = program_builder_stream(world->builder, "tensor");
+  exchanges->slots[MODEL_AXIS_TENSOR] = program_builder_communicator(world->builder, "tensor", ranks, RANKS);
+  program_builder_role(world->builder, "rank", RANKS);
+  program_builder_facts(world->builder, 1, 1, 1, KERNEL_BF16);
+  world->op = program_builder_memory_op(world->builder, 64);
+}
+
+static Program *world_end(World *world) {
+  plan_walk_free(world->walk);
+  plan_holding_free(world->holding);
+  return program_builder_end(world->builder);
+}
+
 /*  compute   before │ a │ [inner run: b │ c ] d │ e ] after
  *  tensor     X ────────────────────────── awaited by 3: d
  *  tensor         Y, whose tensor dies with it, ────────── left by the outer run: after
  *  tensor                    Z ──── left by the inner run: c, the next compute
  * Each exchange waits for the compute before it. */
 static void nothing_is_left_behind(void) {
-  g_autoptr(GRand) random = harness_random();
-  Drawn drawn = draw(random, PLAN_DDP);
-  const guint32 ranks[RANKS] = {0, 1}, bounds[] = {0, (guint32)drawn.shape.layers + 2};
-  g_autoptr(ProgramBuilder) builder = program_builder_new();
-  PlanScheduleShape single = {.schedule = LAYOUT_SCHEDULE_SINGLE, .ranks = 1, .chunks = 1, .micros = 1};
-  g_autoptr(PlanHolding) all = plan_holding_new(&single, bounds, 0);
-  PlanCase what = {&drawn.shape, &drawn.model, &drawn.recipe};
-  g_autoptr(PlanWalk) walk = plan_walk_new(builder, &what, all, program_builder_stream(builder, "compute"));
+  World world;
+  world_begin(&world);
+  PlanWalk *walk = world.walk;
   PlanExchanges *exchanges = &walk->exchanges;
-  exchanges->streams[MODEL_AXIS_TENSOR] = program_builder_stream(builder, "tensor");
-  exchanges->slots[MODEL_AXIS_TENSOR] = program_builder_communicator(builder, "tensor", ranks, RANKS);
-  program_builder_role(builder, "rank", RANKS);
-  program_builder_facts(builder, 1, 1, 1, KERNEL_BF16);
-  guint32 op = program_builder_memory_op(builder, 64), tensor = *plan_walk_tensor(walk, EMBEDDING, TENSOR);
+  guint32 op = world.op, tensor = *plan_walk_tensor(walk, EMBEDDING, TENSOR);
   guint32 x, y, z, before, a, b, c, d, e, after;
   for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
     plan_walk_section(walk, kind);
@@ -72,7 +95,7 @@ static void nothing_is_left_behind(void) {
     plan_exchanges_end(exchanges);
     after = compute(walk, "after", op);
   }
-  g_autoptr(Program) program = program_builder_end(g_steal_pointer(&builder));
+  g_autoptr(Program) program = world_end(&world);
   const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
   const guint32 rows[] = {before, a, b, c, d, e, after};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -85,7 +108,42 @@ static void nothing_is_left_behind(void) {
   CU_ASSERT_EQUAL(section->gives[section->rows[after].gives].tensor, tensor);
 }
 
+/* A ring's steps follow the pieces of an op of their own run alone: of one before it they know nothing, and wait for
+ * what compute has issued. */
+static void pieces_are_of_one_run(void) {
+  const ModelOp ring = {.name = "ring",
+                        .exchange = {.kind = MODEL_EXCHANGE_RING,
+                                     .axis = MODEL_AXIS_TENSOR,
+                                     .bytes = 64,
+                                     .steps = 1,
+                                     .asynchronous = TRUE,
+                                     .chunks = MODEL_CHUNKS_AFTER,
+                                     .awaited_by = LATE}};
+  for (guint ends = 0; ends < 2; ends++) {
+    World world;
+    world_begin(&world);
+    PlanExchanges *exchanges = &world.walk->exchanges;
+    guint32 piece = 0, last = 0, row = 0;
+    for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+      plan_walk_section(world.walk, kind);
+      piece = compute(world.walk, "piece", world.op);
+      plan_exchanges_piece(exchanges, 0, 0, piece);
+      if (ends)
+        plan_exchanges_end(exchanges);
+      last = compute(world.walk, "last", world.op);
+      row = plan_exchanges_add(exchanges, &ring, EMBEDDING, 0);
+      plan_exchanges_end(exchanges);
+      compute(world.walk, "after", world.op);
+    }
+    g_autoptr(Program) program = world_end(&world);
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    CU_ASSERT_EQUAL(needs(section, row, piece), !ends);
+    CU_ASSERT_EQUAL(needs(section, row, last), ends);
+  }
+}
+
 int main(void) {
-  return harness_run("plan-exchange",
-                     (HarnessCase[]){{"nothing is left behind", nothing_is_left_behind}, {NULL, NULL}});
+  return harness_run("plan-exchange", (HarnessCase[]){{"nothing is left behind", nothing_is_left_behind},
+                                                      {"pieces are of one run", pieces_are_of_one_run},
+                                                      {NULL, NULL}});
 }
