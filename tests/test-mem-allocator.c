@@ -4,6 +4,7 @@
 
 #include "allocator-twin.h"
 #include "harness.h"
+#include "mem-bins.h"
 
 #define MIB TWIN_MIB
 
@@ -282,6 +283,86 @@ static void twins(void) {
   CU_ASSERT_TRUE(agree(&expandable, 500 * MIB, 440 * MIB, 20000) < 20000);
 }
 
+/* A segment of its own: 96 to 110 MiB, all in one bin. */
+typedef struct {
+  guint64 size, address;
+  guint32 block;
+  gboolean taken;
+} Alike;
+
+#define ALIKE 400
+
+/* The smallest free one that is large enough, of equals the one of the lowest address; a planted fault: the highest. */
+static Alike *plain_fit(Alike *all, guint64 size, gboolean planted) {
+  Alike *found = NULL;
+  for (guint i = 0; i < ALIKE; i++) {
+    gboolean fits = !all[i].taken && all[i].size >= size;
+    if (fits && (found == NULL || all[i].size < found->size || (planted && all[i].size == found->size)))
+      found = &all[i];
+  }
+  return found;
+}
+
+static gboolean has_list(const MemAllocator *allocator, guint64 size) {
+  const MemBins *bins = allocator->pools[1].free;
+  return bins->lists != NULL && bins->lists[mem_bin_of(size)] != NULL;
+}
+
+static void take_all(MemAllocator *allocator, Alike *all, GRand *random) {
+  for (guint i = 0; i < ALIKE; i++) {
+    all[i].size = (96 + 2 * (guint64)g_rand_int_range(random, 0, 8)) * MIB;
+    all[i].taken = mem_allocator_take(allocator, 0, all[i].size, &all[i].block);
+    all[i].address = mem_allocator_address(allocator, all[i].block);
+  }
+}
+
+/* FALSE: it is another than in an array of all. */
+static gboolean take_alike(MemAllocator *allocator, Alike *all, GRand *random, gboolean planted) {
+  guint64 size = (94 + 2 * (guint64)g_rand_int_range(random, 0, 8)) * MIB;
+  Alike *fit = plain_fit(all, size, planted);
+  if (fit == NULL)
+    return TRUE;
+  fit->taken = mem_allocator_take(allocator, 0, size, &fit->block);
+  return fit->taken && mem_allocator_address(allocator, fit->block) == fit->address;
+}
+
+static void give_alike(MemAllocator *allocator, Alike *given) {
+  if (given->taken)
+    mem_allocator_give(allocator, given->block);
+  given->taken = FALSE;
+}
+
+/* Hundreds of free blocks in one bin come to lie in a list, which goes with its last block. Returns how many takes and
+ * gives agree with those of an array. */
+static guint agree_on_many(GRand *random, guint n, gboolean planted) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, G_MAXUINT64 / 2);
+  g_autofree Alike *all = g_new0(Alike, ALIKE);
+  guint agreed = 0, listed = 0;
+  take_all(allocator, all, random);
+  for (; agreed < n; agreed++) {
+    gboolean gives = g_rand_int_range(random, 0, 10) < (agreed / 500 % 2 == 0 ? 9 : 1);
+    if (gives)
+      give_alike(allocator, &all[g_rand_int_range(random, 0, ALIKE)]);
+    else if (!take_alike(allocator, all, random, planted))
+      break;
+    listed += has_list(allocator, 96 * MIB);
+    if (agreed % 20 == 0)
+      mem_allocator_check(allocator);
+    if (agreed % 300 == 0)
+      mem_allocator_compact(allocator); /* no segment went: all stay where they are */
+  }
+  for (Alike *fit; !planted && (fit = plain_fit(all, 96 * MIB, FALSE)) != NULL; fit->taken = TRUE)
+    CU_ASSERT_TRUE(mem_allocator_take(allocator, 0, 96 * MIB, &fit->block));
+  CU_ASSERT_TRUE(planted || (listed > n / 2 && !has_list(allocator, 96 * MIB)));
+  return agreed;
+}
+
+static void many_of_one_bin(void) {
+  g_autoptr(GRand) random = harness_random();
+  CU_ASSERT_EQUAL(agree_on_many(random, 6000, FALSE), 6000);
+  CU_ASSERT_TRUE(agree_on_many(random, 6000, TRUE) < 6000);
+}
+
 /* One step's requests in their order: of each its size, its stream, and after how many others it is given. */
 typedef struct {
   guint64 bytes;
@@ -342,6 +423,7 @@ int main(void) {
                                                           {"the largest are given back", the_largest_are_given_back},
                                                           {"segments move together", segments_move_together},
                                                           {"twins", twins},
+                                                          {"many of one bin", many_of_one_bin},
                                                           {"steps settle", steps_settle},
                                                           {NULL, NULL}});
 }

@@ -3,7 +3,7 @@
 #include "mem-allocator.h"
 
 #include "base-error.h"
-#include "mem-block.h"
+#include "mem-bins.h"
 
 /* c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize, kSmallBuffer, kMinLargeAlloc, kLargeBuffer,
  * kRoundLarge. */
@@ -13,8 +13,6 @@
 #define LARGE_REQUEST (G_GUINT64_CONSTANT(10) << 20)
 #define LARGE_SEGMENT (G_GUINT64_CONSTANT(20) << 20)
 #define SEGMENT_UNIT  (G_GUINT64_CONSTANT(2) << 20)
-
-#define NOWHERE G_MAXUINT64 /* a MemPlace that none is */
 
 MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guint64 limit) {
   MemAllocator *allocator = g_new0(MemAllocator, 1);
@@ -26,7 +24,7 @@ MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guin
   allocator->n_pools = 2 * n_streams;
   allocator->pools = g_new0(MemPool, allocator->n_pools);
   for (guint32 i = 0; i < allocator->n_pools; i++)
-    allocator->pools[i] = (MemPool){i % 2 == 0, {{0}, 0}, 0, g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
+    allocator->pools[i] = (MemPool){i % 2 == 0, NULL, 0, g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
   return allocator;
 }
 
@@ -34,7 +32,7 @@ void mem_allocator_free(MemAllocator *allocator) {
   if (allocator == NULL)
     return;
   for (guint32 i = 0; i < allocator->n_pools; i++) {
-    mem_list_clear(&allocator->pools[i].free);
+    mem_bins_free(allocator->pools[i].free);
     g_array_unref(allocator->pools[i].unmapped);
   }
   g_free(allocator->pools);
@@ -65,40 +63,37 @@ static guint32 pool_of(guint32 stream, guint64 size) {
 }
 
 /* A free block counts for what it could grow to: the one at the end of a segment is left for large requests. */
-static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
-  guint32 next = mem_block(allocator, span->block)->next;
+static guint64 size_grown(const MemAllocator *allocator, guint32 block) {
+  guint32 next = mem_block(allocator, block)->next;
   gboolean grows = next != MEM_NONE && mem_block(allocator, next)->state == MEM_BLOCK_UNMAPPED;
-  return span->size + (grows ? mem_block(allocator, next)->size : 0);
+  return mem_block(allocator, block)->size + (grows ? mem_block(allocator, next)->size : 0);
 }
 
 /* Of blocks that would do, the first that the one after it does not undercut. */
-static MemPlace least_grown(const MemAllocator *allocator, const MemList *list, MemPlace at) {
-  MemPlace next = mem_list_next(list, at);
-  const MemSpan *after = mem_list_at(list, next);
-  while (after != NULL && size_grown(allocator, after) < size_grown(allocator, mem_list_span(list, at))) {
-    at = next;
-    next = mem_list_next(list, at);
-    after = mem_list_at(list, next);
+static guint32 least_grown(const MemAllocator *allocator, guint32 block) {
+  guint32 after = mem_bins_next(allocator, block);
+  while (after != MEM_NONE && size_grown(allocator, after) < size_grown(allocator, block)) {
+    block = after;
+    after = mem_bins_next(allocator, block);
   }
-  return at;
+  return block;
 }
 
-/* The place of the block in its list, where it stays; NOWHERE: none will do. */
-static MemPlace best_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
-  const MemList *list = &allocator->pools[pool].free;
+/* A block that stays in its bin; MEM_NONE: none will do. */
+static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
   guint64 most = allocator->policy.max_split_size;
-  MemPlace at = mem_list_fit(list, size);
-  if (mem_list_at(list, at) == NULL)
-    return NOWHERE;
+  guint32 block = mem_bins_fit(allocator, pool, size);
+  if (block == MEM_NONE)
+    return MEM_NONE;
   if (allocator->policy.expandable_segments)
-    at = least_grown(allocator, list, at);
-  const MemSpan *found = mem_list_span(list, at);
-  gboolean spares_large = size < most && found->size >= most;
-  gboolean wastes = size >= most && found->size >= size + LARGE_SEGMENT;
-  return spares_large || wastes ? NOWHERE : at;
+    block = least_grown(allocator, block);
+  guint64 found = mem_block(allocator, block)->size;
+  gboolean spares_large = size < most && found >= most;
+  gboolean wastes = size >= most && found >= size + LARGE_SEGMENT;
+  return spares_large || wastes ? MEM_NONE : block;
 }
 
-/* A new segment as one block in no list. */
+/* A new segment as one block in no bin. */
 static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, gboolean beyond) {
   if (allocator->policy.expandable_segments)
     return mem_expand(allocator, pool, size, beyond);
@@ -113,14 +108,13 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
 }
 
-/* A free segment, whose block is in its pool's list. Returns the place after it. */
-static MemPlace give_back(MemAllocator *allocator, MemPool *pool, MemPlace at) {
-  guint32 block = mem_list_span(&pool->free, at)->block;
+/* A free segment, whose block is in its bin. */
+static void give_back(MemAllocator *allocator, guint32 block) {
   allocator->use.reserved -= mem_block(allocator, block)->size;
   allocator->use.device_gives++;
+  allocator->pools[mem_block(allocator, block)->pool].whole--;
+  mem_bins_remove(allocator, block);
   mem_block_remove(allocator, block);
-  pool->whole--;
-  return mem_list_remove(&pool->free, at);
 }
 
 /* With a bounded max_split_size: a free segment that is large enough, else the largest ones until their sum is. */
@@ -128,30 +122,32 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   guint64 most = allocator->policy.max_split_size;
   if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
     return FALSE;
-  MemPool *within = &allocator->pools[pool];
-  MemPlace enough = mem_list_fit(&within->free, MAX(size, most));
-  if (mem_list_at(&within->free, enough) != NULL) {
-    give_back(allocator, within, enough);
+  guint32 enough = mem_bins_fit(allocator, pool, MAX(size, most));
+  if (enough != MEM_NONE) {
+    give_back(allocator, enough);
     return TRUE;
   }
   guint64 given = 0;
-  while (given < size && within->free.n > 0) {
-    MemPlace last = mem_list_last(&within->free);
-    guint64 largest = mem_list_span(&within->free, last)->size;
+  guint32 last;
+  while (given < size && (last = mem_bins_last(allocator, pool)) != MEM_NONE) {
+    guint64 largest = mem_block(allocator, last)->size;
     if (largest < most)
       return FALSE;
     given += largest;
-    give_back(allocator, within, last);
+    give_back(allocator, last);
   }
   return given >= size;
 }
 
 /* Gives back the segments of one pool that are free as a whole. */
-static void flush_pool(MemAllocator *allocator, MemPool *pool) {
-  MemPlace at = mem_list_first();
-  while (pool->whole > 0)
-    at = mem_block_is_whole(allocator, mem_list_span(&pool->free, at)->block) ? give_back(allocator, pool, at)
-                                                                              : mem_list_next(&pool->free, at);
+static void flush_pool(MemAllocator *allocator, guint32 pool) {
+  guint32 block = mem_bins_first(allocator, pool);
+  while (allocator->pools[pool].whole > 0) {
+    guint32 next = mem_bins_next(allocator, block);
+    if (mem_block_is_whole(allocator, block))
+      give_back(allocator, block);
+    block = next;
+  }
 }
 
 static void flush(MemAllocator *allocator) {
@@ -160,7 +156,7 @@ static void flush(MemAllocator *allocator) {
     if (allocator->pools[p].head != MEM_NONE)
       mem_expand_unmap(allocator, p);
     else
-      flush_pool(allocator, &allocator->pools[p]);
+      flush_pool(allocator, p);
   }
 }
 
@@ -170,21 +166,17 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
   return size < allocator->policy.max_split_size && rest > SMALL_REQUEST;
 }
 
-/* `at`: where the block stands in its pool's list; NOWHERE: it is in none. */
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, MemPlace at, guint64 size) {
+/* `binned`: the block is in its bin. */
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, gboolean binned, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
-  MemList *list = &allocator->pools[pool].free;
-  if (at != NOWHERE)
+  if (binned) {
     allocator->pools[pool].whole -= mem_block_is_whole(allocator, block);
+    mem_bins_remove(allocator, block);
+  }
   if (worth_splitting(allocator, pool, size, rest)) {
     guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
-    if (at != NOWHERE)
-      mem_list_replace(list, at, rest, address + size, after);
-    else
-      mem_list_add(list, rest, address + size, after);
+    mem_bins_add(allocator, after);
     mem_block(allocator, block)->size = size;
-  } else if (at != NOWHERE) {
-    mem_list_remove(list, at);
   }
   MemBlock *taken = mem_block(allocator, block);
   MemUse *use = &allocator->use;
@@ -200,15 +192,15 @@ static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, Me
 gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  MemPlace at = best_fit(allocator, pool, size);
-  guint32 block = at != NOWHERE ? mem_list_span(&allocator->pools[pool].free, at)->block : MEM_NONE;
+  guint32 block = best_fit(allocator, pool, size);
+  gboolean binned = block != MEM_NONE;
   if (block == MEM_NONE)
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE && give_back_large(allocator, pool, size))
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, at, size);
+  *ret_block = hand_out(allocator, pool, block, binned, size);
   return TRUE;
 }
 
@@ -219,14 +211,14 @@ gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, g
   guint32 block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, NOWHERE, size);
+  *ret_block = hand_out(allocator, pool, block, FALSE, size);
   return TRUE;
 }
 
 guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), NOWHERE, size);
+  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), FALSE, size);
 }
 
 static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {

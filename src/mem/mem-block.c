@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks: adding, joining, listing. */
-#include "mem-block.h"
+/* Blocks: adding, joining, freeing. */
+#include "mem-bins.h"
 
 guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
                       MemBlockState state) {
@@ -12,7 +12,7 @@ guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, g
     base_vector_next(&allocator->blocks, sizeof(MemBlock));
   }
   guint32 next = previous != MEM_NONE ? mem_block(allocator, previous)->next : MEM_NONE;
-  *mem_block(allocator, block) = (MemBlock){address, size, previous, next, pool, state};
+  *mem_block(allocator, block) = (MemBlock){address, size, previous, next, MEM_NONE, MEM_NONE, pool, state};
   if (previous != MEM_NONE)
     mem_block(allocator, previous)->next = block;
   if (next != MEM_NONE)
@@ -37,42 +37,25 @@ void mem_block_join(MemAllocator *allocator, guint32 block) {
   mem_block_remove(allocator, next);
 }
 
-/* In its pool's list. */
-static MemPlace place_of(const MemAllocator *allocator, guint32 block) {
-  const MemBlock *listed = mem_block(allocator, block);
-  return mem_list_find(&allocator->pools[listed->pool].free, listed->size, listed->address);
-}
-
-void mem_block_unlist(MemAllocator *allocator, guint32 block) {
-  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, place_of(allocator, block));
-}
-
 static gboolean is_free(const MemAllocator *allocator, guint32 block) {
   return block != MEM_NONE && mem_block(allocator, block)->state == MEM_BLOCK_FREE;
 }
 
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
   MemBlock *freed = mem_block(allocator, block);
-  MemList *list = &allocator->pools[freed->pool].free;
   gboolean before = is_free(allocator, freed->previous), after = is_free(allocator, freed->next);
   freed->state = MEM_BLOCK_FREE;
-  if (before && after)
-    mem_block_unlist(allocator, freed->next);
-  MemPlace place = 0;
-  if (before || after)
-    place = place_of(allocator, before ? freed->previous : freed->next);
-  if (after)
-    mem_block_join(allocator, block);
-  if (before) {
-    block = freed->previous;
+  if (after) {
+    mem_bins_remove(allocator, freed->next);
     mem_block_join(allocator, block);
   }
-  const MemBlock *joined = mem_block(allocator, block);
-  if (before || after)
-    mem_list_replace(list, place, joined->size, joined->address, block);
-  else
-    mem_list_add(list, joined->size, joined->address, block);
-  allocator->pools[joined->pool].whole += mem_block_is_whole(allocator, block);
+  if (before) {
+    block = freed->previous;
+    mem_bins_remove(allocator, block);
+    mem_block_join(allocator, block);
+  }
+  mem_bins_add(allocator, block);
+  allocator->pools[freed->pool].whole += mem_block_is_whole(allocator, block);
   return block;
 }
 
@@ -84,15 +67,14 @@ static void write_span(BaseVector *layout, guint64 address, guint64 size) {
 void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
   for (guint32 p = 0; p < allocator->n_pools; p++) {
     const MemPool *pool = &allocator->pools[p];
-    write_span(layout, pool->free.n, pool->unmapped->len);
-    const MemSpan *span;
-    for (MemPlace at = mem_list_first(); (span = mem_list_at(&pool->free, at)) != NULL;
-         at = mem_list_next(&pool->free, at))
-      write_span(layout, span->address, span->size);
+    guint n = 0;
+    for (guint32 at = mem_bins_first(allocator, p); at != MEM_NONE; at = mem_bins_next(allocator, at), n++)
+      write_span(layout, mem_block(allocator, at)->address, mem_block(allocator, at)->size);
     for (guint i = 0; i < pool->unmapped->len; i++) {
       const MemBlock *block = mem_block(allocator, g_array_index(pool->unmapped, guint32, i));
       write_span(layout, block->address, block->size);
     }
+    write_span(layout, n, pool->unmapped->len);
   }
 }
 
@@ -134,12 +116,8 @@ void mem_allocator_compact(MemAllocator *allocator) {
   for (guint i = 0; i < segments->len; i++)
     allocator->next_address =
         move_segment(allocator, g_array_index(segments, Segment, i).head, allocator->next_address);
-  for (guint32 p = 0; p < allocator->n_pools; p++) {
-    const MemList *list = &allocator->pools[p].free;
-    MemSpan *span;
-    for (MemPlace at = mem_list_first(); (span = mem_list_at(list, at)) != NULL; at = mem_list_next(list, at))
-      span->address = mem_block(allocator, span->block)->address;
-  }
+  for (guint32 p = 0; p < allocator->n_pools; p++)
+    mem_bins_moved(allocator, p);
 }
 
 guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block) {

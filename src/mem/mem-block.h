@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks, and the pools of one stream that list the free ones: private to this floor.
+/* Blocks, and the pools of one stream that have the free ones in bins: private to this floor.
  *
  * A segment is its blocks, in order of address, linked both ways; a block without neighbours is a whole segment. */
 #pragma once
@@ -19,15 +19,29 @@ typedef enum {
 
 typedef struct {
   guint64 address, size;
-  guint32 previous, next; /* in the segment; MEM_NONE: none. Of a record that is unused the next such one */
+  guint32 previous, next;  /* in the segment; MEM_NONE: none. Of a record that is unused the next such one */
+  guint32 smaller, larger; /* in its bin, if it is free and that has no list; MEM_NONE: none */
   guint32 pool;
   MemBlockState state;
 } MemBlock;
 
+/* mem-bins.h */
+#define MEM_BINS 192 /* whole words of bits */
+
+typedef struct {
+  guint32 first, last; /* of blocks that are linked */
+} MemBin;
+
+typedef struct {
+  guint64 filled[MEM_BINS / 64]; /* a bit: the bin has blocks */
+  MemList **lists;               /* by bin; NULL: no bin has one. Of a bin NULL: its blocks are linked */
+  MemBin bins[MEM_BINS];
+} MemBins;
+
 /* One stream's small or large blocks. */
 typedef struct {
   gboolean small;
-  MemList free;
+  MemBins *free;    /* NULL: none was yet */
   guint32 whole;    /* of them segments that are free as a whole; of pools that do not expand */
   GArray *unmapped; /* guint32: unmapped blocks of its expandable segment, by address */
   guint32 head;     /* of the expandable segment; MEM_NONE: none yet */
@@ -55,19 +69,17 @@ static inline guint64 mem_round_up(guint64 bytes, guint64 unit) {
 }
 
 /* mem-block.c */
-/* A block after `previous` (MEM_NONE: a segment of its own); in no list. Pointers to blocks are no longer valid. */
+/* A block after `previous` (MEM_NONE: a segment of its own); in no bin. Pointers to blocks are no longer valid. */
 guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
                       MemBlockState state);
-/* Joins a block with the one after it, which vanishes; neither may be in a list. */
+/* Joins a block with the one after it, which vanishes; neither may be in a bin. */
 void mem_block_join(MemAllocator *allocator, guint32 block);
 void mem_block_remove(MemAllocator *allocator, guint32 block);
-/* Makes a block free: joined with free neighbours, in its pool's list. Returns the joined block. */
+/* Makes a block free: joined with free neighbours, in its pool's bins. Returns the joined block. */
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block);
-/* Out of its pool's list. */
-void mem_block_unlist(MemAllocator *allocator, guint32 block);
 
 /* mem-expand.c */
-/* Maps pages until a block of at least `size` is free: it is returned, in no list. MEM_NONE: beyond the limit. */
+/* Maps pages until a block of at least `size` is free: it is returned, in no bin. MEM_NONE: beyond the limit. */
 guint32 mem_expand(MemAllocator *allocator, guint32 pool, guint64 size, gboolean beyond);
 /* Gives back the whole pages inside free blocks. */
 void mem_expand_unmap(MemAllocator *allocator, guint32 pool);

@@ -6,7 +6,7 @@
  * A request that no free block meets grows a free block over the unmapped pages after it, at the lowest address where
  * the free and unmapped space in a row is enough. */
 #include "base-error.h"
-#include "mem-block.h"
+#include "mem-bins.h"
 
 #define SMALL_PAGE   (G_GUINT64_CONSTANT(2) << 20)
 #define LARGE_PAGE   (G_GUINT64_CONSTANT(20) << 20)
@@ -56,7 +56,7 @@ static void begin(MemAllocator *allocator, guint32 index) {
   g_array_append_val(pool->unmapped, pool->head);
 }
 
-/* Maps the first `bytes` of an unmapped block; they become a free block in no list, which is returned. */
+/* Maps the first `bytes` of an unmapped block; they become a free block in no bin, which is returned. */
 static guint32 map(MemAllocator *allocator, guint32 block, guint64 bytes) {
   MemPool *pool = &allocator->pools[mem_block(allocator, block)->pool];
   MemBlock unmapped = *mem_block(allocator, block);
@@ -84,7 +84,7 @@ static guint32 map_and_join(MemAllocator *allocator, guint32 block, guint64 byte
   guint32 mapped = map(allocator, block, bytes);
   guint32 next = mem_block(allocator, mapped)->next;
   if (next != MEM_NONE && mem_block(allocator, next)->state == MEM_BLOCK_FREE) {
-    mem_block_unlist(allocator, next);
+    mem_bins_remove(allocator, next);
     mem_block_join(allocator, mapped);
   }
   return mapped;
@@ -99,7 +99,7 @@ guint32 mem_expand(MemAllocator *allocator, guint32 index, guint64 size, gboolea
   sim_require(grown != MEM_NONE, 0, NULL, "a request of %" G_GUINT64_FORMAT " bytes is beyond all addresses", size);
   gboolean is_free = mem_block(allocator, grown)->state == MEM_BLOCK_FREE;
   if (is_free)
-    mem_block_unlist(allocator, grown);
+    mem_bins_remove(allocator, grown);
   while (!is_free || mem_block(allocator, grown)->size < size) {
     guint64 have = is_free ? mem_block(allocator, grown)->size : 0;
     guint32 unmapped = is_free ? mem_block(allocator, grown)->next : grown;
@@ -134,17 +134,17 @@ static void join_unmapped(MemAllocator *allocator, MemPool *pool, guint32 block)
 static void unmap(MemAllocator *allocator, guint32 index, guint32 block, guint64 from, guint64 to) {
   MemPool *pool = &allocator->pools[index];
   MemBlock whole = *mem_block(allocator, block);
-  mem_block_unlist(allocator, block);
+  mem_bins_remove(allocator, block);
   allocator->use.reserved -= to - from;
   allocator->use.device_gives += (to - from) / mem_expand_page(pool);
   if (to < whole.address + whole.size) {
     guint32 after = mem_block_add(allocator, index, block, to, whole.address + whole.size - to, MEM_BLOCK_FREE);
-    mem_list_add(&pool->free, mem_block(allocator, after)->size, to, after);
+    mem_bins_add(allocator, after);
   }
   guint32 unmapped = block;
   if (from > whole.address) {
     mem_block(allocator, block)->size = from - whole.address;
-    mem_list_add(&pool->free, from - whole.address, whole.address, block);
+    mem_bins_add(allocator, block);
     unmapped = mem_block_add(allocator, index, block, from, to - from, MEM_BLOCK_UNMAPPED);
   } else {
     mem_block(allocator, block)->size = to - from;

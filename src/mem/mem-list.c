@@ -152,45 +152,6 @@ MemPlace mem_list_remove(MemList *list, MemPlace place) {
   return place;
 }
 
-#define STEPS 8 /* places that a span is moved one by one; beyond, its new one is searched */
-
-/* Upwards from `at`: where it comes to stand, those before it moved down. */
-static guint raise_within(MemSpan *spans, guint at, guint n, guint64 size, guint64 address) {
-  for (guint end = MIN(n, at + 1 + STEPS); at + 1 < end; at++) {
-    if (!is_below(&spans[at + 1], size, address))
-      return at;
-    spans[at] = spans[at + 1];
-  }
-  guint to = find_within(spans, at + 1, n, size, address) - 1;
-  memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
-  return to;
-}
-
-static guint lower_within(MemSpan *spans, guint at, guint64 size, guint64 address) {
-  for (guint end = at > STEPS ? at - STEPS : 0; at > end; at--) {
-    if (is_below(&spans[at - 1], size, address))
-      return at;
-    spans[at] = spans[at - 1];
-  }
-  guint to = find_within(spans, 0, at, size, address);
-  memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
-  return to;
-}
-
-void mem_list_replace(MemList *list, MemPlace place, guint64 size, guint64 address, guint32 block) {
-  guint32 number = mem_place_page(place), at = mem_place_at(place);
-  if (list->pages.n > 1 && find_page(list, size, address) != number) {
-    mem_list_remove(list, place);
-    mem_list_add(list, size, address, block);
-    return;
-  }
-  BaseVector *page = page_of(list, number);
-  MemSpan *spans = page->data;
-  at = is_below(&spans[at], size, address) ? raise_within(spans, at, page->n, size, address)
-                                           : lower_within(spans, at, size, address);
-  set_span(&spans[at], size, address, block);
-}
-
 void mem_list_clear(MemList *list) {
   for (guint32 i = 0; i < list->pages.n; i++)
     g_free(page_of(list, i)->data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool's free blocks, in order of size, then address: private to this floor.
+/* Many free blocks of one bin, in order of size, then address: private to this floor.
  *
  *   MemList list = {0};
  *   mem_list_add(&list, size, address, block);
@@ -11,8 +11,8 @@
  *
  *   pages   [ 512 B … 4 KiB ] [ 4 KiB … 4 KiB ] [ 6 KiB … 1 MiB ]
  *
- * Nearly every list is one page, and is searched and shifted as one array is. In one array of all, the shifts of the
- * 10^5 free blocks that a model of 10 000 layers leaves took two thirds of its time.
+ * In one array of all, the shifts of the 10^5 free blocks that a model of 10 000 layers leaves took two thirds of its
+ * time.
  *
  * Cost: finding is O(log n) comparisons, changing that and a shift within a page; n / MEM_PAGE pages are shifted where
  * one comes or goes. A change makes all places but its own invalid. */
@@ -50,8 +50,6 @@ void mem_list_clear(MemList *list);
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
 /* Returns the place of the one after it. */
 MemPlace mem_list_remove(MemList *list, MemPlace place);
-/* The span there becomes another: within a page only those between its old place and its new one are moved. */
-void mem_list_replace(MemList *list, MemPlace place, guint64 size, guint64 address, guint32 block);
 
 /* The first of at least `size`. */
 MemPlace mem_list_fit(const MemList *list, guint64 size);

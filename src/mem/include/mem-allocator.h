@@ -19,8 +19,8 @@
  *   allocated: blocks that tensors hold          active: those, and blocks that wait for a stream (record_stream)
  *   reserved:  all segments                      the device holds reserved, and what is outside the allocator
  *
- * Cost: a take or give is O(log n) comparisons among the pool's n free blocks, and a shift of at most a few hundred of
- * them; a flush walks the lists of pools that have something to give. */
+ * Cost: a take or give follows a link or two of the free blocks of about the size asked for; of n of these, where they
+ * are many, O(log n) comparisons. A flush walks the free blocks of pools that have something to give. */
 #pragma once
 
 #include "base-quantity.h"
