@@ -38,15 +38,17 @@ static guint32 *map_rows(const ProgramSection *first, const ProgramSection *stea
   return next == steady->n_rows ? g_steal_pointer(&map) : NULL;
 }
 
-/* The same of rows that the steady section repeats from one on. */
-static guint32 *map_repeated(const ProgramSection *first, guint32 ahead) {
+/* Of a role. */
+typedef struct {
+  guint32 *map;  /* NULL: the steady section is known to be the first from a row on */
+  guint32 ahead; /* that one */
+} Copy;
+
+static gboolean is_silent_until(const ProgramSection *first, guint32 ahead) {
   for (guint32 i = 0; i < ahead; i++)
     if (!is_silent(&first->rows[i]))
-      return NULL;
-  guint32 *map = g_new(guint32, first->n_rows);
-  for (guint32 i = 0; i < first->n_rows; i++)
-    map[i] = i < ahead ? PROGRAM_NONE : i - ahead;
-  return map;
+      return FALSE;
+  return TRUE;
 }
 
 static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady) {
@@ -60,10 +62,17 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
     if (kind == PROGRAM_COLLECTIVE)
       *run_row_call(steady, row) = *run_row_call(first, i);
   }
+}
+
+static RunStep *copy_step(RunRank *rank, RunStep *first, const Copy *copy) {
+  RunStep *steady = copy->map != NULL ? run_step_begin(rank, 1) : run_step_follow(rank, first, copy->ahead);
+  if (copy->map != NULL)
+    copy_times(first, copy->map, steady);
   steady->end = first->end;
   steady->seen = first->seen;
   memcpy(steady->watched, first->watched, sizeof steady->watched);
   steady->remaining = 0;
+  return steady;
 }
 
 /* What became of the first's collectives becomes of as many more. */
@@ -78,61 +87,73 @@ static void copy_moves(RunPlay *play) {
   }
 }
 
+static guint32 row_in_steady(const Copy *copy, guint32 row) {
+  if (copy->map != NULL)
+    return copy->map[row];
+  return row < copy->ahead ? PROGRAM_NONE : row - copy->ahead;
+}
+
 /* The first's notes in rows of the steady section. */
-static void map_notes(RunRank *rank, const guint32 *map) {
+static void map_notes(RunRank *rank, const Copy *copy) {
   RunNote *notes = rank->replay.notes.data;
   guint32 n = 0;
   for (guint32 i = 0; i < rank->replay.notes.n; i++) {
     RunNote note = notes[i];
-    if (note.row != PROGRAM_NONE && map[note.row] == PROGRAM_NONE)
-      continue;
-    note.row = note.row != PROGRAM_NONE ? map[note.row] : PROGRAM_NONE;
+    if (note.row != PROGRAM_NONE) {
+      note.row = row_in_steady(copy, note.row);
+      if (note.row == PROGRAM_NONE)
+        continue;
+    }
     notes[n++] = note;
   }
   rank->replay.notes.n = n;
 }
 
-static void copy_rank(RunRank *rank, const guint32 *map) {
-  RunStep *first = rank->last, *steady = run_step_begin(rank, 1);
-  copy_times(first, map, steady);
+static void copy_rank(RunRank *rank, const Copy *copy) {
+  RunStep *first = rank->last, *steady = copy_step(rank, first, copy);
   for (guint32 slot = 0; slot < rank->play->system->program->n_slots; slot++)
     rank->device.ended_calls[slot] += first->table->calls[slot];
-  map_notes(rank, map);
+  map_notes(rank, copy);
   run_step_forget(rank, first);
   rank->last = rank->host.step = steady;
   rank->host.row = steady->table->section->n_rows;
 }
 
-static void free_maps(guint32 **maps, guint32 n) {
+static void free_copies(Copy *copies, guint32 n) {
   for (guint32 r = 0; r < n; r++)
-    g_free(maps[r]);
-  g_free(maps);
+    g_free(copies[r].map);
+  g_free(copies);
+}
+
+/* FALSE: the steady section is no copy of the first. */
+static gboolean copy_role(const ProgramRole *role, Copy *ret) {
+  const ProgramSection *first = &role->sections[PROGRAM_FIRST];
+  *ret = (Copy){.ahead = role->ahead};
+  if (role->ahead > 0)
+    return is_silent_until(first, role->ahead);
+  ret->map = map_rows(first, &role->sections[PROGRAM_STEADY]);
+  return ret->map != NULL;
 }
 
 /* By role; NULL: of one of them the steady section is none. */
-static guint32 **map_roles(const Program *program) {
-  guint32 **maps = g_new0(guint32 *, program->n_roles);
-  for (guint32 r = 0; r < program->n_roles; r++) {
-    const ProgramSection *sections = program->roles[r].sections;
-    guint32 ahead = program->roles[r].ahead;
-    maps[r] = ahead > 0 ? map_repeated(&sections[PROGRAM_FIRST], ahead)
-                        : map_rows(&sections[PROGRAM_FIRST], &sections[PROGRAM_STEADY]);
-    if (maps[r] == NULL) {
-      free_maps(maps, r);
+static Copy *copy_roles(const Program *program) {
+  Copy *copies = g_new0(Copy, program->n_roles);
+  for (guint32 r = 0; r < program->n_roles; r++)
+    if (!copy_role(&program->roles[r], &copies[r])) {
+      free_copies(copies, r);
       return NULL;
     }
-  }
-  return maps;
+  return copies;
 }
 
 gboolean run_copy_first(RunPlay *play) {
   const Program *program = play->system->program;
-  guint32 **maps = map_roles(program);
-  if (maps == NULL)
+  Copy *copies = copy_roles(program);
+  if (copies == NULL)
     return FALSE;
   for (guint32 i = 0; i < play->n_ranks; i++)
-    copy_rank(&play->ranks[i], maps[play->ranks[i].rank->role]);
+    copy_rank(&play->ranks[i], &copies[play->ranks[i].rank->role]);
   copy_moves(play);
-  free_maps(maps, program->n_roles);
+  free_copies(copies, program->n_roles);
   return TRUE;
 }

@@ -61,12 +61,18 @@ static gboolean gives_way(RunRank *rank) {
   return rank->host.gave_way || rank->play->over;
 }
 
+/* A timeline's last levels are those of the instant at which the next step begins, what that takes at once included. */
+static gboolean has_seen_enough(const RunPlay *play) {
+  return play->over && !play->options->timeline;
+}
+
 static void play_host(RunRank *rank) {
   for (;;) {
     while (rank->host.row < rank->host.step->table->section->n_rows)
       if (!issue_row(rank))
         return;
-    if (rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS || gives_way(rank))
+    if (has_seen_enough(rank->play) || rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS ||
+        gives_way(rank))
       return;
     rank->replay.notes.n = 0;
     rank->host.step = run_step_begin(rank, rank->host.step->number + 1);

@@ -56,6 +56,20 @@ void run_plane_enter(RunStep *step) {
   step->calls = plane->calls + place;
 }
 
+void run_plane_pass(RunStep *first, RunStep *second, guint32 ahead) {
+  RunPlanes *planes = first->rank->planes;
+  gsize before = (gsize)ahead * first->stride;
+  if (planes->steps[second->number] == NULL)
+    planes->steps[second->number] = g_steal_pointer(&planes->steps[first->number]);
+  second->stride = first->stride;
+  second->starts = first->starts + before;
+  second->ends = first->ends + before;
+  second->issues = first->issues != NULL ? first->issues + before : NULL;
+  second->calls = first->calls;
+  first->starts = first->ends = first->issues = NULL;
+  first->calls = NULL;
+}
+
 /* A spare one would lie there while the next step is on another: of many ranks, as much again. */
 static gboolean is_kept(const RunPlanes *planes, const RunStep *step) {
   return step->number > 0 && planes->spare == NULL && run_replay_wanted(step->rank->play);

@@ -34,7 +34,7 @@ static void add_tables(RunPlay *play) {
   play->tables = g_malloc0(program->n_roles * sizeof *play->tables);
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
-      run_table_init(&play->tables[r][s], &program->roles[r].sections[s], program, play->options);
+      run_table_init(&play->tables[r][s], &program->roles[r].sections[s], play->options);
 }
 
 static void add_ranks(RunPlay *play) {

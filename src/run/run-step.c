@@ -4,12 +4,29 @@
 
 #include "run-state.h"
 
-RunStep *run_step_begin(RunRank *rank, guint32 number) {
-  const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+static RunTable *table_of(const RunRank *rank, guint32 number) {
+  return &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+}
+
+static RunStep *step_new(RunRank *rank, guint32 number) {
+  const RunTable *table = table_of(rank, number);
   RunStep *step = rank->spare != NULL ? g_steal_pointer(&rank->spare) : g_new(RunStep, 1);
   *step = (RunStep){.rank = rank, .table = table, .number = number, .remaining = table->section->n_rows};
-  run_plane_enter(step);
   rank->steps[number] = step;
+  return step;
+}
+
+RunStep *run_step_begin(RunRank *rank, guint32 number) {
+  run_table_prepare(table_of(rank, number), rank->play->system->program);
+  RunStep *step = step_new(rank, number);
+  run_plane_enter(step);
+  return step;
+}
+
+RunStep *run_step_follow(RunRank *rank, RunStep *first, guint32 ahead) {
+  run_table_follow(table_of(rank, 1), first->table, ahead);
+  RunStep *step = step_new(rank, 1);
+  run_plane_pass(first, step, ahead);
   return step;
 }
 

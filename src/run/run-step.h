@@ -76,17 +76,25 @@ typedef struct {
   RunPlane *spare; /* of the steady section, to be used again */
 } RunPlanes;
 
-/* run-table.c */
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, const RunOptions *options);
+/* run-table.c: what is watched; all else, before a step of the section is played, if it has not been found. */
+void run_table_init(RunTable *table, const ProgramSection *section, const RunOptions *options);
+void run_table_prepare(RunTable *table, const Program *program);
+/* The steady section is the first from row `ahead` on, with all its collectives: which these are is told by the first's
+ * table, as long as no step of the steady section is played. */
+void run_table_follow(RunTable *table, const RunTable *first, guint32 ahead);
 void run_table_clear(RunTable *table);
 /* run-plane.c: planes for all ranks of a role; where RunOptions.apart, for each. */
 void run_planes_init(RunPlay *play);
 void run_planes_clear(RunPlay *play);
 /* Places a rank's step on the plane of its number, and takes it off, if it has not been taken off. */
 void run_plane_enter(RunStep *step);
+/* The first step's place becomes the second's, whose rows begin with its row `ahead`. */
+void run_plane_pass(RunStep *first, RunStep *second, guint32 ahead);
 void run_plane_leave(RunStep *step);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
+/* The second step as the first from row `ahead` on; nothing is left of the first but its end. */
+RunStep *run_step_follow(RunRank *rank, RunStep *first, guint32 ahead);
 void run_step_ended(RunStep *step);
 /* A step that later ones have replaced. */
 void run_step_forget(RunRank *rank, RunStep *step);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preparing a section: who waits for whom, who follows whom on a stream, which collective is the how-manieth. */
+/* Preparing a section, once a step is to be played by it: who waits for whom, who follows whom on a stream, which
+ * collective is the how-manieth. */
 #include "run-state.h"
 
 /* Who follows whom, and how many rows need each, counted where its waiters will end. */
@@ -55,14 +56,35 @@ static void find_watched(RunTable *table, const RunOptions *options) {
     table->watched[i] = first_of_micro(table->section, windows->first + i * windows->body);
 }
 
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, const RunOptions *options) {
+void run_table_init(RunTable *table, const ProgramSection *section, const RunOptions *options) {
   table->section = section;
   find_watched(table, options);
-  find_order(table, section, program);
-  find_waiters(table, section);
+}
+
+static gboolean is_prepared(const RunTable *table) {
+  return table->waiter_offsets != NULL;
+}
+
+void run_table_prepare(RunTable *table, const Program *program) {
+  if (is_prepared(table))
+    return;
+  table->n_calls = 0;
+  find_order(table, table->section, program);
+  find_waiters(table, table->section);
+}
+
+void run_table_follow(RunTable *table, const RunTable *first, guint32 ahead) {
+  if (is_prepared(table))
+    return;
+  table->call = first->call + ahead;
+  table->sequence = first->sequence + ahead;
+  table->calls = first->calls;
+  table->n_calls = first->n_calls;
 }
 
 void run_table_clear(RunTable *table) {
+  if (!is_prepared(table))
+    return;
   g_free(table->needs);
   g_free(table->waiter_offsets);
   g_free(table->waiters);
