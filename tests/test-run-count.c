@@ -160,12 +160,30 @@ static void without_memory_steps_need_not_repeat(void) {
   }
 }
 
+/* Steps of the first play that did not come to repeat are known not to be counted before longer ones are played; where
+ * no rank has memory they need not repeat. */
+static void what_does_not_repeat_is_not_counted(void) {
+  for (guint way = 0; way < 3; way++) {
+    Play first, second, third, *all[] = {&first, &second, &third};
+    for (guint i = 0; i < 3; i++) {
+      play(all[i], 3 + i);
+      for (guint c = 0; way == 2 && c < all[i]->report.n_classes; c++)
+        all[i]->classes[c].has_oom = TRUE;
+    }
+    first.report.repeats = way == 0;
+    gboolean may = run_count_may(&first.report);
+    CU_ASSERT_EQUAL(may, way != 1);
+    CU_ASSERT_EQUAL(run_count(&first.report, &second.report, &third.report, &bodies), may);
+  }
+}
+
 int main(void) {
   return harness_run("run-count", (HarnessCase[]){{"a line goes on", a_line_goes_on},
                                                   {"no line", no_line_is_not_counted},
                                                   {"by its last growth", what_is_no_line_goes_on_by_its_last_growth},
                                                   {"other classes", other_classes_stay},
                                                   {"without memory", without_memory_steps_need_not_repeat},
+                                                  {"no repetition", what_does_not_repeat_is_not_counted},
                                                   {"off the line", what_is_off_the_line_is_not_counted},
                                                   {NULL, NULL}});
 }

@@ -304,6 +304,10 @@ static gboolean all_ran_out(const RunReport *report) {
   return out;
 }
 
+gboolean run_count_may(const RunReport *first) {
+  return first->repeats || all_ran_out(first);
+}
+
 /* Where no rank has memory, steps may differ for ever in what the allocator takes beyond it, and in nothing else. */
 static gboolean steps_alike(const RunReport *a, const RunReport *b) {
   return (a->repeats && b->repeats && a->steps_played == b->steps_played) || (all_ran_out(a) && all_ran_out(b));

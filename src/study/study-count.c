@@ -62,14 +62,13 @@ static gboolean memory_known(const RunReport *third) {
   return third->classes[third->tightest].has_oom ? only_runs_out(third) : third->settled != RUN_UNSETTLED;
 }
 
-/* FALSE: an error. */
-static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
-                         RunReport **ret, GError **error) {
-  RunReport *reports[PLAYS] = {NULL};
+/* Fewer than all where the first has shown that they will not be counted. FALSE: an error. */
+static gboolean play_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
+                          RunReport **reports, GError **error) {
   StudyOptions summary = *options;
   summary.timeline = FALSE;
-  gboolean played = TRUE;
-  for (guint i = 0; i < PLAYS && played; i++) {
+  gboolean goes_on = TRUE;
+  for (guint i = 0; i < PLAYS && goes_on; i++) {
     guint32 micro_batches = bodies->played + i * bodies->body;
     walk->watched = micro_batches - bodies->body;
     if (i + 1 == PLAYS) /* the last two bodies but for what follows them */
@@ -78,19 +77,37 @@ static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const Run
                                    .more = bodies->more - (PLAYS - 1),
                                    .memory = TRUE};
     reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, error);
-    played = reports[i] != NULL;
+    if (reports[i] == NULL)
+      return FALSE;
+    goes_on = anyway || run_count_may(reports[0]);
   }
   walk->windows = (RunWindows){0};
-  played = played && check_end(walk, reports, bodies, error);
-  if (played && memory_known(reports[PLAYS - 1]) && run_count(reports[0], reports[1], reports[2], bodies)) {
+  return TRUE;
+}
+
+static gboolean count_reports(const StudyWalk *walk, RunReport **reports, const RunBodies *bodies, gboolean anyway,
+                              RunReport **ret, GError **error) {
+  if (!check_end(walk, reports, bodies, error))
+    return FALSE;
+  if (memory_known(reports[PLAYS - 1]) && run_count(reports[0], reports[1], reports[2], bodies)) {
     *ret = g_steal_pointer(&reports[0]);
-  } else if (played && anyway) {
+  } else if (anyway) {
     run_count_anyway(reports[0], reports[1], reports[2], bodies);
     *ret = g_steal_pointer(&reports[2]);
   }
+  return TRUE;
+}
+
+/* FALSE: an error. */
+static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
+                         RunReport **ret, GError **error) {
+  RunReport *reports[PLAYS] = {NULL};
+  gboolean good = play_line(walk, options, bodies, anyway, reports, error);
+  if (reports[PLAYS - 1] != NULL)
+    good = count_reports(walk, reports, bodies, anyway, ret, error);
   for (guint i = 0; i < PLAYS; i++)
     run_report_free(reports[i]);
-  return played;
+  return good;
 }
 
 static gboolean count_line(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {

@@ -62,6 +62,8 @@ typedef struct {
 /* Moves what comes after the body in a kept timeline, if any, by so many bodies more. */
 void run_count_move(RunClass *kept, const RunBody *body, guint64 more);
 
+/* FALSE: whatever longer plays give, it will not be counted from this one: its steps did not come to repeat. */
+gboolean run_count_may(const RunReport *first);
 /* Changes `first`; FALSE: it is as it was. All three are of one system and one recipe but for the micro-batches, and
  * played with RunOptions.watched at `played` - `body` and as many more. */
 gboolean run_count(RunReport *first, const RunReport *second, const RunReport *third, const RunBodies *bodies);
