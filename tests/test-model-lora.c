@@ -130,11 +130,36 @@ static void keeps_what_gradients_need(void) {
   CU_ASSERT_TRUE(keeps(every, "product") && keeps(every, "middle_normed"));
 }
 
+static guint64 bytes_of(const ModelUnit *unit, const char *name) {
+  for (guint t = 0; t < unit->n_tensors; t++)
+    if (strcmp(unit->tensors[t].name, name) == 0)
+      return unit->tensors[t].bytes;
+  return 0;
+}
+
 static gboolean does(const ModelUnit *unit, const char *name) {
   gboolean found = FALSE;
   for (guint i = 0; i < unit->n_backward; i++)
     found |= strcmp(unit->backward[i].name, name) == 0;
   return found;
+}
+
+/* With dropout each adapter keeps what its A reads, 64 tokens of 128 in 16 bits, and a mask of a byte each, and nothing
+ * keeps the layer's input any more; backward goes through it on its way to x. */
+static void dropout_keeps_a_copy_for_each(void) {
+  ModelRecipe recipe = {
+      .sequence_length = 64, .precision = MODEL_BF16, .kernels = MODEL_KERNELS_EAGER, .lora_dropout = 0.05};
+  CU_ASSERT_TRUE(model_lora_parse("lora:4", &recipe.lora, NULL));
+  g_autoptr(ModelUnit) dropped = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) plain = layer_of("lora:4", MODEL_KERNELS_EAGER, MODEL_TRAINED);
+  model_unit_train(dropped, MODEL_TRAINED);
+  CU_ASSERT_TRUE(keeps(plain, "normed") && !keeps(dropped, "normed"));
+  CU_ASSERT_TRUE(keeps(dropped, "q_proj.lora_dropped") && keeps(dropped, "v_proj.lora_dropped"));
+  CU_ASSERT_TRUE(keeps(dropped, "q_proj.lora_mask") && keeps(dropped, "v_proj.lora_mask"));
+  CU_ASSERT_EQUAL(bytes_of(dropped, "q_proj.lora_dropped"), 2 * 64 * 128);
+  CU_ASSERT_EQUAL(bytes_of(dropped, "q_proj.lora_mask"), 64 * 128);
+  CU_ASSERT_TRUE(does(dropped, "v_proj.lora_dropout.backward") && !does(plain, "v_proj.lora_dropout.backward"));
+  CU_ASSERT_EQUAL(model_unit_forward_cost(dropped).flops, model_unit_forward_cost(plain).flops);
 }
 
 /* In the lowest layer nothing flows below the first adapters: no dgrad of q, k, v, none of A, no norm. */
@@ -158,6 +183,7 @@ static void masks_hold_together(void) {
           ModelRecipe recipe = {.sequence_length = 64,
                                 .attention = attention,
                                 .dropout = 0.1,
+                                .lora_dropout = 0.1,
                                 .compiled = compiled,
                                 .kernels = compiled ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER};
           drawn.family = family;
@@ -214,6 +240,13 @@ static void adapts_experts(void) {
   CU_ASSERT_FALSE(does(unit, "experts.gate_proj.wgrad"));
   CU_ASSERT_TRUE(does(unit, "experts.gate_proj.lora_A.wgrad") && does(unit, "experts.down_proj.lora_B.wgrad"));
 
+  recipe.lora_dropout = 0.1;
+  g_autoptr(ModelUnit) dropped = model_unit_new(&mixed, &recipe, 2, MODEL_UNIT_LAYER);
+  model_unit_train(dropped, MODEL_TRAINED);
+  CU_ASSERT_EQUAL(bytes_of(dropped, "experts.down_proj.lora_mask"), (guint64)rows * 32);
+  CU_ASSERT_TRUE(keeps(dropped, "experts.gate_proj.lora_dropped") &&
+                 does(dropped, "experts.up_proj.lora_dropout.backward"));
+
   g_autofree char *of_fused = NULL;
   g_autofree char *of_shared = NULL;
   fused = beside = mixed;
@@ -233,6 +266,7 @@ int main(void) {
                       {"counts parameters", counts_parameters},
                       {"computes adapters and what flows through", computes_adapters_and_what_flows_through},
                       {"keeps what gradients need", keeps_what_gradients_need},
+                      {"dropout keeps a copy for each", dropout_keeps_a_copy_for_each},
                       {"the lowest layer ends at its adapters", the_lowest_layer_ends_at_its_adapters},
                       {"masks hold together", masks_hold_together},
                       {"adapts experts", adapts_experts},

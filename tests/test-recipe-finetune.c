@@ -202,11 +202,14 @@ static void axolotl(void) {
          AXOLOTL "adapter: lora\nlora_r: 32\nlora_dropout: 0.05\nlora_target_linear: true\nsample_packing: true\n"
                  "chat_template: llama3\nstrict: false\nload_in_4bit: false\n",
          (const Said[]){{"training.trainable", "lora:32:all-linear"},
+                        {"training.lora_dropout", "0.05"},
                         {"training.micro_batch", "4"},
                         {"parallel.framework", "ddp"},
                         {NULL, NULL}});
   expect("x.yml", AXOLOTL "adapter: lora\nlora_r: 8\nlora_target_modules:\n  - self_attn.q_proj\n  - v_proj\n",
-         (const Said[]){{"training.trainable", "lora:8:q_proj+v_proj"}, {NULL, NULL}});
+         (const Said[]){{"training.trainable", "lora:8:q_proj+v_proj"}, {"training.lora_dropout", NULL}, {NULL, NULL}});
+  expect("x.yml", AXOLOTL "lora_dropout: 0.05\n",
+         (const Said[]){{"training.trainable", NULL}, {"training.lora_dropout", NULL}, {NULL, NULL}});
   expect(
       "x.yml",
       AXOLOTL "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_rope: true\nliger_rms_norm: true\n"
@@ -325,14 +328,17 @@ static void llama_factory(void) {
          (const Said[]){{"training.sequence_length", "2048"}, {NULL, NULL}}); /* cutoff_len of data_args.py */
 }
 
-/* SFTConfig's defaults: bf16, every layer recomputed, 1 024 tokens. */
+/* SFTConfig's defaults: bf16, every layer recomputed, 1 024 tokens; ModelConfig's, adapters with dropout. */
 static void trl(void) {
   expect("trl.yaml", "dataset_name: a/b\nuse_peft: true\nlora_target_modules: q_proj, v_proj\n",
          (const Said[]){{"training.sequence_length", "1024"},
                         {"training.precision", "bf16"},
                         {"training.activation_checkpointing", "full"},
                         {"training.trainable", "lora:16:q_proj+v_proj"},
+                        {"training.lora_dropout", "0.05"},
                         {NULL, NULL}});
+  expect("trl.yaml", "dataset_name: a/b\nuse_peft: true\nlora_dropout: 0\n",
+         (const Said[]){{"training.lora_dropout", "0"}, {NULL, NULL}});
   expect("trl.yaml", "dataset_name: a/b\nmax_length: 4096\nfp16: true\ngradient_checkpointing: false\n",
          (const Said[]){{"training.sequence_length", "4096"},
                         {"training.precision", "fp16"},

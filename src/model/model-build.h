@@ -138,6 +138,7 @@ typedef struct {
   const char *a, *b, *join, *a_weight, *b_weight;                        /* operations, parameters */
   const char *a_dgrad, *a_wgrad, *b_dgrad, *b_wgrad, *d_join, *sum;      /* backward */
   const char *plain, *narrow, *wide, *scaled, *d_wide, *d_narrow, *d_in; /* tensors */
+  const char *dropout, *dropout_backward, *dropped, *mask, *d_dropped;   /* of dropout before lora_A */
 } ModelAdapterNames;
 #define MODEL_ADAPTER_NAMES(name)                                                                                      \
   {                                                                                                                    \
@@ -146,18 +147,25 @@ typedef struct {
     .b_dgrad = name ".lora_B.dgrad", .b_wgrad = name ".lora_B.wgrad", .d_join = name ".lora_add.backward",             \
     .sum = name ".lora_A.sum", .plain = name ".base", .narrow = name ".lora_narrow", .wide = name ".lora_wide",        \
     .scaled = name ".lora_scaled", .d_wide = "d_" name ".lora_wide", .d_narrow = "d_" name ".lora_narrow",             \
-    .d_in = "d_" name ".lora_in"                                                                                       \
+    .d_in = "d_" name ".lora_in", .dropout = name ".lora_dropout", .dropout_backward = name ".lora_dropout.backward",  \
+    .dropped = name ".lora_dropped", .mask = name ".lora_mask", .d_dropped = "d_" name ".lora_dropped"                 \
   }
 
 typedef struct {
   const ModelAdapterNames *names; /* NULL: no adapter here */
   int a, b;                       /* parameters */
   double in, out, rank;
-  ModelSet narrow; /* what lora_A makes: set by forward */
+  ModelSet narrow;        /* what lora_A makes: set by forward */
+  ModelSet dropped, mask; /* of dropout: lora_A's input, and a byte an element: set by forward */
 } ModelAdapter;
 
 /* Defines the adapter's two parameters, and freezes what it stands beside. */
 ModelAdapter model_adapter(ModelBuild *build, const ModelAdapterNames *names, double in, double out);
+/* What lora_A reads, and backward keeps: x, or after dropout of its `elements` numbers a copy of this adapter's own,
+ * with a mask (peft's lora_dropout). */
+ModelSet model_adapter_drop(ModelBuild *build, ModelAdapter *adapter, double elements, ModelSet x);
+/* Back from lora_A's input to x. */
+ModelSet model_adapter_undrop(ModelBuild *build, const ModelAdapter *adapter, double elements, ModelSet d_in);
 /* x, and `plain`, the layer's own output, to y. */
 void model_adapter_forward(ModelBuild *build, ModelAdapter *adapter, ModelSet x, ModelSet plain, ModelSet y);
 /* Adapter's gradients; returns its part of x's gradient, which model_adapter_sum adds to the layer's. */

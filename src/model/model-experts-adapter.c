@@ -46,9 +46,10 @@ void model_experts_adapt(ModelBuild *build, const ModelExperts *experts, ModelAd
   adapter->narrow = model_build_inner(build, names->narrow, rows_bytes(build, experts, adapter->rank));
   /* What is scaled and the result, side by side. */
   ModelSet wide = model_build_inner(build, names->wide, (compiled ? 1 : 2) * output);
+  ModelSet read = model_adapter_drop(build, adapter, rows_bytes(build, experts, adapter->in) / build->e, x);
   ModelOp *a =
-      model_experts_matmul(build, experts, MODEL_FORWARD, names->a, adapter->rank, adapter->in, x, adapter->narrow);
-  a->saves = x;
+      model_experts_matmul(build, experts, MODEL_FORWARD, names->a, adapter->rank, adapter->in, read, adapter->narrow);
+  a->saves = read;
   a->uses = (guint64)1 << adapter->a;
   ModelOp *b =
       model_experts_matmul(build, experts, MODEL_FORWARD, names->b, adapter->out, adapter->rank, adapter->narrow, wide);
@@ -74,8 +75,9 @@ ModelSet model_experts_adapt_backward(ModelBuild *build, const ModelExperts *exp
                       adapter->b);
   model_experts_matmul(build, experts, MODEL_BACKWARD, names->a_dgrad, adapter->in, adapter->rank, d_narrow, d_in)
       ->uses = (guint64)1 << adapter->a;
-  model_experts_wgrad(build, experts, names->a_wgrad, adapter->rank, adapter->in, d_narrow | x, adapter->a);
-  return d_in;
+  model_experts_wgrad(build, experts, names->a_wgrad, adapter->rank, adapter->in,
+                      d_narrow | (adapter->dropped != 0 ? adapter->dropped : x), adapter->a);
+  return model_adapter_undrop(build, adapter, rows_bytes(build, experts, adapter->in) / build->e, d_in);
 }
 
 void model_experts_adapt_sum(ModelBuild *build, const ModelExperts *experts, const ModelAdapter *adapter, ModelSet part,

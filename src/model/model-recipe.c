@@ -108,6 +108,9 @@ static const BaseField keys[] = {
                 "precision says; nf4: 4 bits and an fp32 maximum for each 64, made 16 bits again for each matmul "
                 "(QLoRA, bitsandbytes); nf4-double: a byte for the maximum; int8: a byte and an fp32 scale "
                 "for each output (LLM.int8). Experts stay as they are"),
+    KEY("lora_dropout", BASE_NUMBER, recipe.lora_dropout, .initial = "0", .max = 0.99,
+        .help = "probability of the dropout before each adapter (trainable = lora:RANK; peft's lora_dropout); above 0 "
+                "each adapter keeps a copy of its input and a mask of its own, in place of the layer's input"),
     KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
         .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
                 "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "

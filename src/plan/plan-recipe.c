@@ -192,6 +192,12 @@ static gboolean check_base(const PlanGiven *given, const Keys *read, GError **er
   return TRUE;
 }
 
+static gboolean check_lora_dropout(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  return given->model->lora_dropout <= 0 || recipe->trainable.lora.rank > 0 ||
+         conf_settings_fail(given->settings, "training.lora_dropout", error,
+                            "there are no adapters; they come with training.trainable = lora:16");
+}
+
 static gboolean check_further(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   if (given->shape->mtp_layers == 0)
     return TRUE;
@@ -233,6 +239,8 @@ static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **erro
   g_autofree char *fault = NULL;
   if (!plan_trainable_parse(read->trainable, trainable, &fault))
     return conf_settings_fail(settings, "training.trainable", error, "%s", fault);
+  if (!check_lora_dropout(given, &read->recipe, error))
+    return FALSE;
   if (!trainable->part)
     return check_base(given, read, error);
   if (plan_trainable_highest(trainable) >= (gint64)shape->layers)

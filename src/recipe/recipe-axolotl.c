@@ -123,10 +123,10 @@ static const RecipeRow rows[] = {
     TAKE("load_in_8bit", NULL, recipe_take_later, NULL),
     REFUSE("gptq", "false", "weights that are kept in 4 bits"),
     TAKE("lora_r", NULL, recipe_take_later, NULL),
+    TAKE("lora_dropout", NULL, recipe_take_later, NULL),
     TAKE("lora_target_linear", NULL, recipe_take_later, NULL),
     TAKE("lora_target_modules", NULL, recipe_take_later, NULL),
     SAFE("lora_alpha", ADAPTERS),
-    SAFE("lora_dropout", ADAPTERS),
     SAFE("lora_fan_in_fan_out", ADAPTERS),
     SAFE("lora_on_cpu", ADAPTERS),
     SAFE("loraplus_lr_ratio", ADAPTERS),
@@ -199,7 +199,7 @@ static gboolean give_batch(RecipeReading *reading, GError **error) {
 
 static gboolean give_adapters(RecipeReading *reading, GError **error) {
   g_autofree char *adapter = recipe_text(reading, "adapter");
-  const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear", NULL};
+  const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear", NULL, NULL};
   const RecipeBase base = {"load_in_4bit", "load_in_8bit", "bnb_config_kwargs.bnb_4bit_use_double_quant", TRUE,
                            "bnb_config_kwargs.bnb_4bit_quant_type"};
   if (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)

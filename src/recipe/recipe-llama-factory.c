@@ -36,7 +36,7 @@ static const RecipeRow rows[] = {
     TAKE("lora_rank", NULL, recipe_take_later, NULL),
     TAKE("lora_target", NULL, recipe_take_later, NULL),
     SAFE("lora_alpha", ADAPTERS),
-    SAFE("lora_dropout", ADAPTERS),
+    TAKE("lora_dropout", NULL, recipe_take_later, NULL),
     SAFE("loraplus_lr_ratio", ADAPTERS),
     REFUSE("additional_target", "none", "layers that are trained beside adapters"),
     REFUSE("use_dora", "false", "DoRA"),
@@ -295,7 +295,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
   if (node != NULL && strcmp(kind, "lora") != 0 && strcmp(kind, "full") != 0)
     return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; full and lora are", kind);
   if (strcmp(kind, "lora") == 0 &&
-      !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL, "all-linear"}, error) &&
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL, "all-linear", NULL}, error) &&
         give_base(reading, error)))
     return FALSE;
   const ConfTreeNode *pure = conf_tree_given(reading->tree, "pure_bf16");

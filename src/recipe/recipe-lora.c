@@ -109,6 +109,14 @@ gboolean recipe_give_base(RecipeReading *reading, const RecipeBase *base, GError
                      "the other parameters stay in training.precision", error);
 }
 
+gboolean recipe_give_lora_dropout(RecipeReading *reading, const char *path, const char *usual, GError **error) {
+  const ConfTreeNode *node = conf_tree_given(reading->tree, path);
+  const char *remark = "before each adapter";
+  if (node != NULL)
+    return recipe_give(reading, node, "training.lora_dropout", node->text != NULL ? node->text : "", remark, error);
+  return usual == NULL || recipe_give(reading, NULL, "training.lora_dropout", usual, "the tool's default", error);
+}
+
 gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError **error) {
   const ConfTreeNode *rank = conf_tree_given(reading->tree, lora->rank),
                      *named = conf_tree_given(reading->tree, lora->targets);
@@ -124,5 +132,6 @@ gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError
     return FALSE;
   g_autofree char *value =
       g_strdup_printf("lora:%" G_GUINT64_FORMAT "%s%s", ranks, targets->len > 0 ? ":" : "", targets->str);
-  return recipe_give(reading, rank, "training.trainable", value, "adapters; their dropout is left out", error);
+  return recipe_give(reading, rank, "training.trainable", value, "adapters", error) &&
+         recipe_give_lora_dropout(reading, "lora_dropout", lora->usual_dropout, error);
 }

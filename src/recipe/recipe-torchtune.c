@@ -7,6 +7,7 @@
  * read. */
 #include <string.h>
 
+#include "recipe-lora.h"
 #include "recipe-rows.h"
 
 #define MODEL    "the model is the workload's [model]: name its config.json there"
@@ -115,7 +116,7 @@ static const RecipeRow rows[] = {
     REFUSE("model.apply_lora_to_output", "false", "adapters at the head"),
     REFUSE("model.use_dora", "false", "DoRA"),
     SAFE("model.lora_alpha", ADAPTERS),
-    SAFE("model.lora_dropout", ADAPTERS),
+    LATER("model.lora_dropout"),
     SAFE("model.*", MODEL),
     SAFE("checkpointer.*", LOADING),
     SAFE("dataset.*", DATA),
@@ -180,7 +181,8 @@ static gboolean give_adapters(RecipeReading *reading, GError **error) {
   if (recipe_is_true(reading, "model.apply_lora_to_mlp"))
     g_string_append_printf(targets, "%sgate_proj+up_proj+down_proj", targets->len > 0 ? "+" : "");
   g_autofree char *value = g_strdup_printf("lora:%" G_GUINT64_FORMAT ":%s", ranks, targets->str);
-  return recipe_give(reading, node, "training.trainable", value, "adapters; their dropout is left out", error) &&
+  return recipe_give(reading, node, "training.trainable", value, "adapters", error) &&
+         recipe_give_lora_dropout(reading, "model.lora_dropout", NULL, error) &&
          (!packed || recipe_give(reading, node, "training.base_weights", "nf4-double", "torchao's NF4", error));
 }
 

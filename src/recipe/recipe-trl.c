@@ -55,7 +55,7 @@ static const RecipeRow rows[] = {
     TAKE("lora_r", NULL, recipe_take_later, NULL),
     TAKE("lora_target_modules", NULL, recipe_take_later, NULL),
     SAFE("lora_alpha", ADAPTERS),
-    SAFE("lora_dropout", ADAPTERS),
+    TAKE("lora_dropout", NULL, recipe_take_later, NULL),
     SAFE("lora_task_type", ADAPTERS),
     REFUSE("lora_modules_to_save", "none", "layers that are trained beside adapters"),
     REFUSE("use_dora", "false", "DoRA"),
@@ -124,7 +124,7 @@ static const RecipeRow rows[] = {
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   if (recipe_is_true(reading, "use_peft") &&
-      !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL, NULL}, error) &&
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL, NULL, "0.05"}, error) &&
         recipe_give_base(
             reading,
             &(RecipeBase){"load_in_4bit", "load_in_8bit", "use_bnb_nested_quant", FALSE, "bnb_4bit_quant_type"},

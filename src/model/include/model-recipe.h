@@ -104,12 +104,13 @@ typedef struct ModelRecipe {
   gboolean layer_functions;   /* linear layers are modules of the framework's own around an autograd function in Python,
                                  not torch.nn's. Set by whoever knows the framework */
   ModelLora lora;             /* adapters: then they alone are trained. Set by whoever knows what is trained */
+  double lora_dropout;        /* probability, before each adapter; > 0 adds a pass, a copy of its input and a mask */
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
 /* [training]: sequence_length, decoder_length, packing, sample_mean, sample_longest, precision, attention,
  * flash_version, attention_waits, use_cache, dropout, loss, loss_metrics, compile, fused_kernels, rotary, projections,
- * base_weights. */
+ * base_weights, lora_dropout. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
