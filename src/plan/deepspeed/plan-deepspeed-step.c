@@ -41,6 +41,26 @@ static void take_momenta(PlanDeepspeedEngine *engine) {
   plan_paged_take(&engine->optimizer.paged, engine->walk);
 }
 
+static void free_own(PlanDeepspeedEngine *engine) {
+  if (engine->grads.own_held)
+    plan_walk_give(engine->walk, engine->grads.own, PROGRAM_NONE);
+  engine->grads.own_held = FALSE;
+}
+
+/* self.flatten(self.averaged_gradients[i]).to(fp32): the flat copy is gone once it is cast, and in stages 1 and 2 so
+ * are the gradients themselves, before Adam takes its temporaries. Source: step in stage_1_and_2.py,
+ * _prepare_fp32_grad_for_sub_group in stage3.py, the same from 0.8 to 0.19. */
+static void cast_gradients(PlanDeepspeedEngine *engine, const PlanDeepspeedGroup *group, gboolean last) {
+  if (group->flat != PROGRAM_NONE)
+    plan_stream_pass(&engine->streams.compute, "flatten own gradients",
+                     plan_deepspeed_op(engine, group->elements, 2 * engine->bytes.kept));
+  take_in(engine, group->flat);
+  take_in(engine, group->cast);
+  give_up(engine, group->flat);
+  if (last)
+    free_own(engine);
+}
+
 static void update(PlanDeepspeedEngine *engine) {
   if (plan_deepspeed_offload_on(engine)) {
     plan_deepspeed_offload_update(engine);
@@ -50,19 +70,14 @@ static void update(PlanDeepspeedEngine *engine) {
   for (guint i = 0; i < engine->optimizer.groups->len; i++) {
     const PlanDeepspeedGroup *group =
         g_ptr_array_index(engine->optimizer.sizes, g_array_index(engine->optimizer.groups, guint, i));
-    if (group->flat != PROGRAM_NONE)
-      plan_stream_pass(&engine->streams.compute, "flatten own gradients",
-                       plan_deepspeed_op(engine, group->elements, 2 * engine->bytes.kept));
-    take_in(engine, group->flat);
+    cast_gradients(engine, group, i + 1 == engine->optimizer.groups->len);
     plan_update_run(engine->walk, group->update, NULL);
-    take_in(engine, group->cast);
     if (engine->walk->section == PROGRAM_FIRST && i == 0)
       take_momenta(engine);
     for (guint k = 0; k < G_N_ELEMENTS(group->roots); k++)
       take_in(engine, group->roots[k]);
     for (guint k = 0; k < G_N_ELEMENTS(group->roots); k++)
       give_up(engine, group->roots[k]);
-    give_up(engine, group->flat);
     give_up(engine, group->cast);
   }
 }
@@ -84,9 +99,7 @@ static void free_gradients(PlanDeepspeedEngine *engine) {
   gboolean in_grad = engine->recipe->zero_stage == 0 || (plan_walk_alone(engine->walk) && engine->fetch == NULL);
   for (guint p = 0; in_grad && !engine->hybrid && p < engine->parameters->n; p++)
     plan_walk_give(engine->walk, engine->grads.whole[p], PROGRAM_NONE);
-  if (engine->grads.own_held)
-    plan_walk_give(engine->walk, engine->grads.own, PROGRAM_NONE);
-  engine->grads.own_held = FALSE;
+  free_own(engine);
 }
 
 void plan_deepspeed_step(gpointer policy) {
@@ -138,10 +151,10 @@ static void add_roots(PlanDeepspeedEngine *engine, PlanDeepspeedGroup *group) {
                           : PROGRAM_NONE;
 }
 
-/* Stages 1 and 2, of what several ranks share out. */
+/* Stages 1 and 2 of what several ranks share out, stage 3 always. */
 static gboolean flattens(const PlanDeepspeedEngine *engine) {
   guint64 stage = engine->recipe->zero_stage;
-  return (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
+  return stage == 3 || ((stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk));
 }
 
 static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
