@@ -281,6 +281,21 @@ static void rounds_of_doubling_distance(void) {
   cluster_clear(&built);
 }
 
+/* 2^60 bytes over one node, 2 x 7/8 of them at some 350 GB/s: two months, of which chunks are nothing. Only what comes
+ * before the first byte is left of the latency: NCCL's base of rings in Simple, 13.5 us. */
+static void long_calls_are_bytes(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  g_autoptr(CollGroup) group = group_of_first(built.cluster, 8);
+  CollPlan plan;
+  CU_ASSERT_TRUE_FATAL(
+      coll_plan_forced(group, &(CollCall){COLL_ALL_REDUCE, G_GUINT64_CONSTANT(1) << 60}, COLL_RING, &plan));
+  CU_ASSERT_EQUAL(plan.protocol, COLL_SIMPLE);
+  CU_ASSERT_TRUE(sim_time_of_amount(plan.volume, plan.cap) / SIM_SECOND > 30 * 86400);
+  CU_ASSERT_EQUAL(plan.latency, 13500 * SIM_NANOSECOND);
+  CU_ASSERT_EQUAL(plan.base, plan.latency);
+  cluster_clear(&built);
+}
+
 static guint32 load_of(const CollRoute *route, guint32 link) {
   for (guint32 i = 0; i < route->n; i++)
     if (route->links[i] == link)
@@ -334,6 +349,7 @@ int main(void) {
                                              {"a pair sends one way", a_pair_sends_one_way},
                                              {"rounds of doubling distance", rounds_of_doubling_distance},
                                              {"the network reduces", network_reduces},
+                                             {"long calls are bytes", long_calls_are_bytes},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }

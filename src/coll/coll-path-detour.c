@@ -49,7 +49,7 @@ static void divert_gpus(CollSystem *system, gboolean p2p) {
 /* A NIC that a GPU reaches over its socket and C2C is nearer than PHB says. */
 static void shorten_c2c(CollSystem *system, guint32 *nearest) {
   for (guint32 gpu = 0; gpu < system->n_gpus; gpu++) {
-    guint32 socket = local_socket(system, gpu), n = coll_system_nearest(system, gpu, COLL_PART_NET, nearest, NULL);
+    guint32 socket = local_socket(system, gpu), n = coll_system_nearest(system, gpu, COLL_PART_NET, nearest);
     for (guint32 i = 0; i < n; i++) {
       guint32 net = coll_system_net(system, nearest[i]);
       if (both_types(coll_system_path(system, gpu, socket)->type, coll_system_path(system, net, socket)->type) !=
@@ -72,11 +72,11 @@ static guint32 mirrored(guint32 value, guint32 power) {
 /* NICs of a GPU by channel, until they repeat: it shares its nearest ones with the GPUs that they are nearest to. */
 static guint32 *nets_of(const CollSystem *system, guint32 gpu, guint32 *ret_n) {
   g_autofree guint32 *nets = g_new(guint32, system->n_nets), *gpus = g_new(guint32, system->n_gpus);
-  guint32 n_nets = coll_system_nearest(system, gpu, COLL_PART_NET, nets, NULL);
+  guint32 n_nets = coll_system_nearest(system, gpu, COLL_PART_NET, nets);
   *ret_n = 0;
   if (n_nets == 0)
     return NULL;
-  guint32 n_gpus = coll_system_nearest(system, coll_system_net(system, nets[0]), COLL_PART_GPU, gpus, NULL);
+  guint32 n_gpus = coll_system_nearest(system, coll_system_net(system, nets[0]), COLL_PART_GPU, gpus);
   guint32 each = (n_nets + MAX(n_gpus, 1) - 1) / MAX(n_gpus, 1);
   guint32 base = system->gpus[gpu] % MAX(n_gpus, 1);
   if ((n_nets & (n_nets - 1)) == 0)
@@ -91,7 +91,7 @@ static guint32 *nets_of(const CollSystem *system, guint32 gpu, guint32 *ret_n) {
 /* The first of the NIC's nearest GPUs that prefers it, by channel. */
 static guint32 gpu_of(const CollSystem *system, guint32 net) {
   g_autofree guint32 *gpus = g_new(guint32, system->n_gpus);
-  guint32 n = coll_system_nearest(system, coll_system_net(system, net), COLL_PART_GPU, gpus, NULL);
+  guint32 n = coll_system_nearest(system, coll_system_net(system, net), COLL_PART_GPU, gpus);
   guint32 best = COLL_NO_PART, earliest = COLL_NO_PART;
   for (guint32 i = 0; i < n; i++) {
     guint32 n_nets;

@@ -82,8 +82,7 @@ void coll_paths_find(CollSystem *system) {
     find_towards(system, target, G_MAXINT64);
 }
 
-guint32 coll_system_nearest(const CollSystem *system, guint32 part, CollPartKind kind, guint32 *ret,
-                            CollPathType *ret_type) {
+guint32 coll_system_nearest(const CollSystem *system, guint32 part, CollPartKind kind, guint32 *ret) {
   CollPathType least = COLL_PATH_DIS;
   gint64 most = 0;
   guint32 n = 0;
@@ -97,8 +96,6 @@ guint32 coll_system_nearest(const CollSystem *system, guint32 part, CollPartKind
     if (path->rate == most && path->type == least && path->type != COLL_PATH_DIS)
       ret[n++] = to - system->starts[kind];
   }
-  if (ret_type != NULL)
-    *ret_type = least;
   return n;
 }
 

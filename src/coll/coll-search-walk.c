@@ -276,7 +276,7 @@ static void try_entries(CollSearch *search, guint32 net, Turn turn, gint64 *step
   if (near != COLL_NO_PART)
     try_gpu(search, from, near, 0, turn, steps);
   g_autofree guint32 *gpus = g_new(guint32, system->n_gpus);
-  guint32 n = coll_system_nearest(system, from, COLL_PART_GPU, gpus, NULL);
+  guint32 n = coll_system_nearest(system, from, COLL_PART_GPU, gpus);
   for (guint32 i = 0; i < n; i++)
     if (gpus[i] != near)
       try_gpu(search, from, gpus[i], 0, turn, steps);
