@@ -205,10 +205,28 @@ static void nanotron_volumes_and_states(void) {
                   20 * psi);
 }
 
+/* Of 420 224 elements (1000 x 128 twice, 164 096 in the layer, a norm of 128) in fp32: each is read once for the norm
+ * that is looked at, and read and written where gradients are scaled; no more than a bucket's padding beside. */
+static void gradients_are_scaled_once(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.megatron.checks_gradients = TRUE;
+  g_autoptr(Program) program = draw_plan(&drawn);
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 scaled = 0, looked_at = 0, elements = 2 * 1000 * 128 + 164096 + 128;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    scaled += strcmp(row->name, "scale gradients") == 0 ? program->ops[row->op].bytes : 0;
+    looked_at += strcmp(row->name, "norm of bucket") == 0 ? program->ops[row->op].bytes : 0;
+  }
+  CU_ASSERT_EQUAL(scaled, 2 * looked_at);
+  CU_ASSERT_TRUE(looked_at >= 4 * elements && looked_at < 4 * (elements + 3 * 128));
+}
+
 int main(void) {
   return harness_run("plan-megatron",
                      (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
                                      {"megatron looks for NaN", megatron_looks_for_nan},
+                                     {"gradients are scaled once", gradients_are_scaled_once},
                                      {"megatron overlaps when told", megatron_overlaps_when_told},
                                      {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
                                      {"nanotron copies every slice", nanotron_copies_every_slice},

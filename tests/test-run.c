@@ -168,6 +168,13 @@ static void overlap_and_serialisation(void) {
   CU_ASSERT_EQUAL(report->steps_played, 2);
   CU_ASSERT_TRUE(report->repeats);
   CU_ASSERT_EQUAL(all->network_bytes_intra, 2 * (4 * GB / 8 * 7));
+  /* Only links that are there are told of, in and out of eight GPUs among them, by which all of it went. */
+  double bytes = 0;
+  for (guint32 i = 0; i < report->n_links; i++) {
+    CU_ASSERT_TRUE(report->links[i].links > 0 && report->links[i].capacity > 0);
+    bytes += report->links[i].bytes;
+  }
+  CU_ASSERT_DOUBLE_EQUAL(bytes / (double)(2 * 8 * all->network_bytes_intra), 1, 1e-6);
 }
 
 static void folding_and_ties_change_nothing(void) {
