@@ -222,6 +222,31 @@ static void gradients_are_scaled_once(void) {
   CU_ASSERT_TRUE(looked_at >= 4 * elements && looked_at < 4 * (elements + 3 * 128));
 }
 
+static guint64 bytes_named(const Program *program, ProgramSectionKind kind, const char *name) {
+  const ProgramSection *section = &program->roles[0].sections[kind];
+  guint64 bytes = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    bytes += strcmp(section->rows[i].name, name) == 0 ? program->ops[section->rows[i].op].bytes : 0;
+  return bytes;
+}
+
+/* In the last micro-batch nanotron copies each gradient of 16 bits into a bucket (2 + 2 bytes of the same elements), adds
+ * it to an fp32 one (2 + 8), and cuts and copies that into what each rank gets (8 each), whatever the section's buckets
+ * are. */
+static void nanotron_moves_every_gradient(void) {
+  static const struct {
+    const char *name;
+    guint64 bytes; /* of an element */
+  } rows[] = {
+      {"gradients to bucket", 4}, {"add to fp32 gradients", 10}, {"slices of each rank", 8}, {"copy to one buffer", 8}};
+  Drawn drawn = small(PLAN_NANOTRON);
+  g_autoptr(Program) program = draw_plan(&drawn);
+  guint64 elements = 2 * 1000 * 128 + 164096 + 128;
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+    for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++)
+      CU_ASSERT_EQUAL(bytes_named(program, kind, rows[i].name), rows[i].bytes * elements);
+}
+
 int main(void) {
   return harness_run("plan-megatron",
                      (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
@@ -229,6 +254,7 @@ int main(void) {
                                      {"gradients are scaled once", gradients_are_scaled_once},
                                      {"megatron overlaps when told", megatron_overlaps_when_told},
                                      {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
+                                     {"nanotron moves every gradient", nanotron_moves_every_gradient},
                                      {"nanotron copies every slice", nanotron_copies_every_slice},
                                      {"Megatron's volumes and states", megatron_volumes_and_states},
                                      {"buckets end where ranks divide them", buckets_end_where_ranks_divide_them},
