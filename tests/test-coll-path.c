@@ -152,7 +152,7 @@ static void pci_tree(void) {
   CU_ASSERT_EQUAL(system->total_rate, GB(24));
 }
 
-/* A link whose rate is given has that, in whole bytes/s, whatever its generation and lanes; and is the least of a path. */
+/* A link whose rate is given has that, in whole bytes/s, whatever its generation and lanes; it may be the least. */
 static void given_rates(void) {
   g_auto(World) world = {0};
   const char *text =

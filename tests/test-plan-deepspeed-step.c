@@ -5,8 +5,8 @@
 /* As in plan-deepspeed: 205 376 elements, of 2 bytes; an eighth of them to each rank leaves none over. */
 static const PlanShape three_layers = {.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641};
 
-/* Until 0.12.5 pieces of at most allgather_bucket_size elements, the last what is left; then one gather of all (runtime/
- * utils.py, all_gather_dp_groups). */
+/* Until 0.12.5 pieces of at most allgather_bucket_size elements, the last what is left; then one gather of all
+ * (runtime/utils.py, all_gather_dp_groups). */
 static void gathers_come_in_pieces(void) {
   static const struct {
     const char *version, *size;

@@ -230,9 +230,9 @@ static guint64 bytes_named(const Program *program, ProgramSectionKind kind, cons
   return bytes;
 }
 
-/* In the last micro-batch nanotron copies each gradient of 16 bits into a bucket (2 + 2 bytes of the same elements), adds
- * it to an fp32 one (2 + 8), and cuts and copies that into what each rank gets (8 each), whatever the section's buckets
- * are. */
+/* In the last micro-batch nanotron copies each gradient of 16 bits into a bucket (2 + 2 bytes of the same elements),
+ * adds it to an fp32 one (2 + 8), and cuts and copies that into what each rank gets (8 each), whatever the section's
+ * buckets are. */
 static void nanotron_moves_every_gradient(void) {
   static const struct {
     const char *name;

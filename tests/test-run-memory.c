@@ -54,8 +54,8 @@ static void workspaces_without_room(void) {
 }
 
 /* The first step takes 25 MiB of managed memory, which it keeps, or gives when A, still under way, has ended; every
- * step, after that, 24 MiB by the allocator. Beside a context of 100 MiB there is room for 30: for either, not for both.
- * What was given is no longer the driver's to move, nor held. */
+ * step, after that, 24 MiB by the allocator. Beside a context of 100 MiB there is room for 30: for either, not for
+ * both. What was given is no longer the driver's to move, nor held. */
 static void managed_memory_comes_and_goes(void) {
   for (guint gives = 0; gives < 2; gives++) {
     Hand hand = hand_new();

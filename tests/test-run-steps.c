@@ -55,10 +55,10 @@ static Hand written(const Case *of) {
   return hand;
 }
 
-/* A step ends 4 ms after what C waits for. Where the first is like those after it, or has but a row more that takes no time, its
- * three events are all; where it differs in what a row does, costs or waits for, or in a row that takes time, its own
- * (and one more for that row, and for that cost) and three. The third step, like the second, is never played, but when
- * every one is. */
+/* A step ends 4 ms after what C waits for. Where the first is like those after it, or has but a row more that takes no
+ * time, its three events are all; where it differs in what a row does, costs or waits for, or in a row that takes time,
+ * its own (and one more for that row, and for that cost) and three. The third step, like the second, is never played,
+ * but when every one is. */
 static void only_steps_like_the_first_are_copies_of_it(void) {
   const Case cases[] = {
       {.events = 3, .step = 5 * MS},
@@ -90,9 +90,9 @@ static void only_steps_like_the_first_are_copies_of_it(void) {
   }
 }
 
-/* The steady section is the first's rows but the one at its front. Where that is a host's, which takes no time, one step
- * of A, 1 ms, is all that is played; where it is a compute of 3 ms, the first step takes 4, and the steady one is played
- * for itself. */
+/* The steady section is the first's rows but the one at its front. Where that is a host's, which takes no time, one
+ * step of A, 1 ms, is all that is played; where it is a compute of 3 ms, the first step takes 4, and the steady one is
+ * played for itself. */
 static void rows_ahead_that_take_time_are_no_copy(void) {
   for (guint silent = 0; silent < 2; silent++) {
     Hand hand = hand_new();

@@ -25,8 +25,8 @@ typedef struct {
   gboolean narrow; /* a size some 10^-5 larger or smaller is another case */
 } Case;
 
-/* Sizes as they were found by trying many. What must be is that both plays are equal; that a size is still the case that
- * it was shows in whether it was counted, and in the step, and is asked where it is not narrow. */
+/* Sizes as they were found by trying many. What must be is that both plays are equal; that a size is still the case
+ * that it was shows in whether it was counted, and in the step, and is asked where it is not narrow. */
 static const Case cases[] = {
     {"before the windows", {STAGES, "what_if.memory_size=0.12"}, TRUE, TRUE, 0},
     {"in a copy", {STAGES, "what_if.memory_size=0.12802"}, FALSE, TRUE, 2, TRUE},

@@ -126,8 +126,8 @@ static inline CollPath *coll_system_path(const CollSystem *system, guint32 from,
 static inline CollLink *coll_system_link(const CollSystem *system, guint32 link) {
   return &g_array_index(system->links, CollLink, link);
 }
-/* The best parts of a kind to one part: most rate, then nearest. Indices among the kind; returns how many. `ret` has room
- * for all. */
+/* The best parts of a kind to one part: most rate, then nearest. Indices among the kind; returns how many. `ret` has
+ * room for all. */
 guint32 coll_system_nearest(const CollSystem *system, guint32 part, CollPartKind kind, guint32 *ret);
 /* Least and most type of the paths from GPUs to a kind, other than to themselves. */
 void coll_system_types(const CollSystem *system, CollPartKind kind, CollPathType *ret_least, CollPathType *ret_most);
