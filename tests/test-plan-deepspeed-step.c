@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DeepSpeed stages 1 and 2: in which pieces parameters are gathered after the step, by version. */
+/* DeepSpeed's step: what becomes of own gradients before Adam; in which pieces parameters are gathered after it in
+ * stages 1 and 2, by version. */
 #include "plan-case.h"
 
 /* As in plan-deepspeed: 205 376 elements, of 2 bytes; an eighth of them to each rank leaves none over. */
@@ -40,7 +41,42 @@ static void gathers_come_in_pieces(void) {
   }
 }
 
+/* The row that takes, or gives, the tensor; G_MAXUINT32: none. */
+static guint32 row_of(const Program *program, const char *tensor, gboolean gives) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    for (guint32 k = 0; k < (gives ? row->n_gives : row->n_takes); k++) {
+      guint32 t = gives ? section->gives[row->gives + k].tensor : section->takes[row->takes + k];
+      if (strcmp(program->tensors[t].name, tensor) == 0)
+        return i;
+    }
+  }
+  return G_MAXUINT32;
+}
+
+/* Every stage that shares the optimizer out makes own gradients flat, then fp32, and the flat copy goes before torch's
+ * Adam takes its temporaries; so do own gradients in stages 1 and 2, where stage 3 keeps their buffer for good. */
+static void flat_gradients_go_before_adam(void) {
+  static const char *const stages[] = {"parallel.zero_stage=1", "parallel.zero_stage=2", "parallel.zero_stage=3"};
+  for (gsize i = 0; i < G_N_ELEMENTS(stages); i++) {
+    g_autoptr(Program) program = plan_case(
+        &three_layers, 8, 8,
+        (const char *[]){"parallel.framework=deepspeed", stages[i], "training.optimizer_style=foreach", NULL});
+    guint32 roots = row_of(program, "roots of the variance", FALSE);
+    CU_ASSERT_TRUE(roots != G_MAXUINT32 && row_of(program, "own gradients in fp32", TRUE) >= roots);
+    CU_ASSERT_TRUE(row_of(program, "own gradients, flat", FALSE) <= row_of(program, "own gradients in fp32", FALSE));
+    CU_ASSERT_TRUE(row_of(program, "own gradients, flat", TRUE) < roots);
+    CU_ASSERT_EQUAL(row_of(program, "own gradients", TRUE) < roots, i < 2);
+    for (guint32 t = 0; t < program->n_tensors; t++)
+      if (strcmp(program->tensors[t].name, "own gradients, flat") == 0)
+        CU_ASSERT_EQUAL(program->tensors[t].bytes, 25672 * 2);
+  }
+}
+
 int main(void) {
   return harness_run("plan-deepspeed-step",
-                     (HarnessCase[]){{"gathers come in pieces", gathers_come_in_pieces}, {NULL, NULL}});
+                     (HarnessCase[]){{"gathers come in pieces", gathers_come_in_pieces},
+                                     {"flat gradients go before Adam", flat_gradients_go_before_adam},
+                                     {NULL, NULL}});
 }
