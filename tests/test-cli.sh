@@ -87,9 +87,9 @@ refuses "unknown verb" 'stages' stage a.ini
 refuses "advice on GPUs and nodes" 'exclude each other' advise a.ini --gpus 8 --nodes 1..2
 refuses "advice within days of nothing" 'total_tokens' advise a.ini --days 5 --set model.layers=1 -q
 refuses "a share of advice without a database" 'with --db FILE' advise a.ini --shard 1/2
-refuses "more ranks than are played one by one" 'ranks would be played' \
+refuses "more ranks than are played one by one" 'ranks would be played one by one' \
   run llama2-7b --set cluster.nodes=16384 --fold=off
-refuses "a timeline of every rank" 'at most 1572864 are kept' \
+refuses "a timeline of every rank" 'at most 1572864 are with a timeline' \
   run llama2-7b --set cluster.nodes=256 --fold=off
 refuses "a tool's recipe without a file" 'with -o FILE' advise a.ini --as megatron
 refuses "advice on shares of no number" 'I/N' advise a.ini --shard 3/2 --db advice.db

@@ -363,6 +363,27 @@ static void many_of_one_bin(void) {
   CU_ASSERT_TRUE(agree_on_many(random, 6000, TRUE) < 6000);
 }
 
+/* Given from the largest to the smallest each goes in front of its bin, which stays linked until one far from its ends
+ * is looked for: more than 64 links in. */
+static void far_from_the_ends(void) {
+  enum { BLOCKS = 100 };
+  for (guint64 asked = 0; asked < BLOCKS; asked++) {
+    g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, G_MAXUINT64 / 2);
+    guint32 blocks[BLOCKS], found;
+    for (guint64 i = 0; i < BLOCKS; i++)
+      CU_ASSERT_TRUE(mem_allocator_take(allocator, 0, (1024 + 2 * i) * MIB, &blocks[i]));
+    guint64 address = mem_allocator_address(allocator, blocks[asked]);
+    for (guint64 i = BLOCKS; i-- > 0;)
+      mem_allocator_give(allocator, blocks[i]);
+    CU_ASSERT_TRUE(mem_bin_of(1024 * MIB) == mem_bin_of((1024 + 2 * BLOCKS - 2) * MIB));
+    CU_ASSERT_FALSE(has_list(allocator, 1024 * MIB));
+    CU_ASSERT_TRUE(mem_allocator_take(allocator, 0, (1024 + 2 * asked) * MIB, &found));
+    CU_ASSERT_EQUAL(mem_allocator_address(allocator, found), address);
+    CU_ASSERT_EQUAL(has_list(allocator, 1024 * MIB), asked > MEM_BIN_STEPS);
+    mem_allocator_check(allocator);
+  }
+}
+
 /* One step's requests in their order: of each its size, its stream, and after how many others it is given. */
 typedef struct {
   guint64 bytes;
@@ -424,6 +445,7 @@ int main(void) {
                                                           {"segments move together", segments_move_together},
                                                           {"twins", twins},
                                                           {"many of one bin", many_of_one_bin},
+                                                          {"far from the ends", far_from_the_ends},
                                                           {"steps settle", steps_settle},
                                                           {NULL, NULL}});
 }

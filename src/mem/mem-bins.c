@@ -96,20 +96,23 @@ static guint32 first_from(const MemBins *bins, guint bin) {
 }
 
 /* Of a bin that has blocks. */
-static guint32 fit_in(const MemBlock *blocks, const MemBins *bins, guint bin, guint64 size) {
+static guint32 fit_in(const MemBlock *blocks, MemBins *bins, guint bin, guint64 size) {
   const MemList *list = list_of(bins, bin);
-  if (G_UNLIKELY(list != NULL))
-    return block_at(list, mem_list_fit(list, size));
-  if (blocks[bins->bins[bin].last].size < size)
-    return MEM_NONE;
-  guint32 at = bins->bins[bin].first;
-  while (blocks[at].size < size)
-    at = blocks[at].larger;
-  return at;
+  if (G_LIKELY(list == NULL)) {
+    if (blocks[bins->bins[bin].last].size < size)
+      return MEM_NONE;
+    guint32 at = bins->bins[bin].first;
+    for (guint steps = 0; blocks[at].size < size && steps < MEM_BIN_STEPS; steps++)
+      at = blocks[at].larger;
+    if (G_LIKELY(blocks[at].size >= size))
+      return at;
+    list = begin_list(blocks, bins, bin);
+  }
+  return block_at(list, mem_list_fit(list, size));
 }
 
 guint32 mem_bins_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
-  const MemBins *bins = allocator->pools[pool].free;
+  MemBins *bins = allocator->pools[pool].free;
   if (bins == NULL)
     return MEM_NONE;
   guint bin = mem_bin_of(size);

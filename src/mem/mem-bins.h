@@ -10,8 +10,9 @@
  *   bins     … │ 448 … 511 KiB │ 512 … 639 KiB │ 640 … 767 KiB │ …     four to an octave
  *   filled       0               1               1                     a bit for each, to find the next by
  *
- * Nearly every bin has a few blocks, linked in their order. One in which a block came to stand more than MEM_BIN_STEPS
- * links from its ends, as may be of 10 000 equal layers, has a list instead (mem-list.h) until it is empty.
+ * Nearly every bin has a few blocks, linked in their order. One in which a block came to stand, or was looked for,
+ * more than MEM_BIN_STEPS links from its ends, as may be of 10 000 equal layers, has a list instead (mem-list.h) until
+ * it is empty.
  *
  * Cost: adding and finding follow a link or two most often, MEM_BIN_STEPS at most, and in a list compare O(log n). */
 #pragma once

@@ -23,25 +23,30 @@ gboolean study_size_check(const StudyWalk *walk, GError **error) {
                             played(walk), layers_of(&walk->shape), STUDY_PASSES_MOST);
 }
 
-/* Of a step, over the ranks that are played. */
-static guint64 rows_of(const Program *program) {
-  guint64 rows = 0;
-  for (guint32 i = 0; i < program->n_ranks; i++)
-    rows += program->roles[program->ranks[i].role].sections[PROGRAM_STEADY].n_rows;
-  return rows;
+static guint64 steady_rows(const ProgramRole *role) {
+  return role->sections[PROGRAM_STEADY].n_rows;
 }
 
-gboolean study_size_check_played(const StudyWalk *walk, const Program *played, gboolean timeline, GError **error) {
-  guint64 rows = rows_of(played);
-  if (rows > STUDY_ROWS_MOST)
-    return conf_settings_fail(walk->settings, "cluster.nodes", error,
-                              "%u ranks would be played, with %" G_GUINT64_FORMAT
-                              " rows a step, and at most %" G_GUINT64_FORMAT
-                              " are: let equal ranks be played once (without --fold=off), or set fewer nodes",
-                              played->n_ranks, rows, STUDY_ROWS_MOST);
-  return !timeline || rows <= STUDY_TIMELINE_MOST ||
+gboolean study_size_check_timeline(const StudyWalk *walk, GError **error) {
+  guint64 rows = 0;
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    rows += steady_rows(&walk->program->roles[r]);
+  return rows <= STUDY_TIMELINE_MOST ||
          conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
-                            "the step's timeline has %" G_GUINT64_FORMAT " rows, of %u ranks that are played, and at "
-                            "most %" G_GUINT64_FORMAT " are kept: leave it away (--timeline=no)",
-                            rows, played->n_ranks, STUDY_TIMELINE_MOST);
+                            "the step's timeline has %" G_GUINT64_FORMAT " rows, and at most %" G_GUINT64_FORMAT
+                            " are kept: leave it away (--timeline=no)",
+                            rows, STUDY_TIMELINE_MOST);
+}
+
+gboolean study_size_check_unfolded(const StudyWalk *walk, gboolean timeline, GError **error) {
+  guint64 rows = 0, most = timeline ? STUDY_TIMELINE_MOST : STUDY_ROWS_MOST;
+  for (guint32 i = 0; i < walk->program->n_ranks; i++)
+    rows += steady_rows(&walk->program->roles[walk->program->ranks[i].role]);
+  return rows <= most ||
+         conf_settings_fail(walk->settings, "cluster.nodes", error,
+                            "%u ranks would be played one by one, with %" G_GUINT64_FORMAT
+                            " rows a step, and at most %" G_GUINT64_FORMAT " are%s: let equal ranks be played once "
+                            "(without --fold=off), or set fewer nodes",
+                            walk->program->n_ranks, rows, most,
+                            timeline ? " with a timeline (--timeline=no leaves it away)" : "");
 }

@@ -320,11 +320,12 @@ static void fill_host_memory(const StudyWalk *walk, RunReport *report) {
 }
 
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
-  static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
-  g_autoptr(FoldSystem) folded =
-      fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
-  if (!study_size_check_played(walk, &folded->program, options->timeline, error))
+  gboolean folds = options->fold && !options->chunks;
+  if ((options->timeline && !study_size_check_timeline(walk, error)) ||
+      (!folds && !study_size_check_unfolded(walk, options->timeline, error)))
     return NULL;
+  static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
+  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, folds);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;
