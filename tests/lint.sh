@@ -58,4 +58,8 @@ found=$(git ls-files | cut -d / -f 1 | grep -v '^\.' | sort -u | comm -23 - <(tr
 found=$(git ls-files -z | xargs -0 du -b -- 2>/dev/null | awk '$1 > 1048576' || true)
 [ -z "$found" ] || complain "files over 1 MiB" "$found"
 
+# Intervals know a published row by its source and its id, whichever table holds it.
+found=$(awk -F, 'seen[$2 " " $1]++ { print $2 " " $1 }' topologies/catalog/residuals.csv)
+[ -z "$found" ] || complain "published rows of one name (tests/truth, topologies/catalog/residuals.csv)" "$found"
+
 exit $bad
