@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks glibc's heap for room that it keeps, and the kernel for large pages under it. */
+/* Asks glibc's heap for room that it keeps, and the kernel for large pages under it; blocks of zeros beside it. */
 #include "base-pages.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#if defined(__has_feature)
-#define BASE_SANITIZED                                                                                                 \
-  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BASE_SANITIZED 1
-#else
-#define BASE_SANITIZED 0
-#endif
+#include "base-sanitized.h"
 
 #if defined(__GLIBC__) && !BASE_SANITIZED
 
@@ -23,7 +16,8 @@
 #define LARGE_PAGE   ((uintptr_t)2 << 20)
 #define ROOM         ((size_t)1 << 29)
 #define LARGEST_HELD (8 << 20)
-#define MOST_SHARING 4 /* threads: a point of a sweep asks 2 400 times in 2 ms, each less than 0.1 us */
+#define LEAST_APART  ((gsize)1 << 20) /* of zeros */
+#define MOST_SHARING 4                /* threads: a point of a sweep asks 2 400 times in 2 ms, each less than 0.1 us */
 
 static void *large; /* where the room begins; NULL: there is none */
 
@@ -53,6 +47,22 @@ void base_pages_share(guint threads) {
     mallopt(M_ARENA_MAX, 1);
 }
 
+gpointer base_zeros_new(gsize bytes) {
+  if (bytes < LEAST_APART)
+    return g_malloc0(bytes);
+  void *zeros = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (zeros == MAP_FAILED)
+    g_error("no room for %" G_GSIZE_FORMAT " bytes", bytes);
+  return zeros;
+}
+
+void base_zeros_free(gpointer zeros, gsize bytes) {
+  if (bytes < LEAST_APART)
+    g_free(zeros);
+  else if (zeros != NULL)
+    (void)munmap(zeros, bytes);
+}
+
 #else
 
 void base_pages_begin(void) {
@@ -62,6 +72,14 @@ void base_pages_large(G_GNUC_UNUSED gboolean wanted) {
 }
 
 void base_pages_share(G_GNUC_UNUSED guint threads) {
+}
+
+gpointer base_zeros_new(gsize bytes) {
+  return g_malloc0(bytes);
+}
+
+void base_zeros_free(gpointer zeros, G_GNUC_UNUSED gsize bytes) {
+  g_free(zeros);
 }
 
 #endif

@@ -36,7 +36,7 @@ static gboolean issue_row(RunRank *rank) {
     run_window_seen(rank);
   if (row->host > 0 && !rank->host.paid)
     return pay(rank, row->host);
-  if (row->kind == PROGRAM_HOST && *run_row_unmet(step, rank->host.row) > 0)
+  if (row->kind == PROGRAM_HOST && run_row_waits(step, rank->host.row))
     return FALSE;
   if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0 && is_of_note(rank, row))
     run_replay_note(rank, rank->host.row, PROGRAM_NONE);

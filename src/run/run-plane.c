@@ -2,43 +2,39 @@
 /* Planes: laid when the first rank of a role begins a step, given up when the last has forgotten it. */
 #include <string.h>
 
+#include "base-pages.h"
 #include "run-state.h"
 
 static RunPlane *plane_new(const RunTable *table, guint32 ranks, gboolean timeline) {
   RunPlane *plane = g_new0(RunPlane, 1);
-  gsize rows = (gsize)table->section->n_rows * ranks;
-  plane->starts = g_new(SimTime, rows);
-  plane->ends = g_new(SimTime, rows);
-  plane->issues = timeline ? g_new(SimTime, rows) : NULL;
-  plane->calls = g_new(RunCall, (gsize)table->n_calls * ranks);
+  plane->times = (gsize)table->section->n_rows * ranks * sizeof *plane->starts;
+  plane->some = (gsize)table->n_calls * ranks * sizeof *plane->calls;
+  plane->starts = base_zeros_new(plane->times);
+  plane->ends = base_zeros_new(plane->times);
+  plane->issues = timeline ? base_zeros_new(plane->times) : NULL;
+  plane->calls = base_zeros_new(plane->some);
   return plane;
 }
 
 static void plane_free(RunPlane *plane) {
   if (plane == NULL)
     return;
-  g_free(plane->starts);
-  g_free(plane->ends);
-  g_free(plane->issues);
-  g_free(plane->calls);
+  base_zeros_free(plane->starts, plane->times);
+  base_zeros_free(plane->ends, plane->times);
+  base_zeros_free(plane->issues, plane->times);
+  base_zeros_free(plane->calls, plane->some);
   g_free(plane);
-}
-
-static void count_needs(RunPlane *plane, const RunTable *table, guint32 ranks) {
-  if (ranks == 1) {
-    memcpy(plane->starts, table->needs, table->section->n_rows * sizeof *plane->starts);
-    return;
-  }
-  for (guint32 row = 0; row < table->section->n_rows; row++)
-    for (guint32 place = 0; place < ranks; place++)
-      plane->starts[(gsize)row * ranks + place] = table->needs[row];
 }
 
 /* Of the steady section one is kept for use. */
 static RunPlane *lay(RunPlanes *planes, const RunTable *table, guint32 number) {
-  RunPlane *plane = number > 0 && planes->spare != NULL ? g_steal_pointer(&planes->spare)
-                                                        : plane_new(table, planes->ranks, planes->timeline);
-  count_needs(plane, table, planes->ranks);
+  RunPlane *plane;
+  if (number > 0 && planes->spare != NULL) {
+    plane = g_steal_pointer(&planes->spare);
+    memset(plane->starts, 0, plane->times);
+  } else {
+    plane = plane_new(table, planes->ranks, planes->timeline);
+  }
   plane->users = planes->ranks;
   return planes->steps[number] = plane;
 }

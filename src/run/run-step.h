@@ -2,10 +2,11 @@
 /* A section of a role, prepared, and one step of one rank that plays it: private to this floor.
  *
  *   RunTable (one per role and section): what is the same for every rank and step
- *   RunStep (one per rank and step under way): starts, or unmet needs, and ends of its rows, on a plane
+ *   RunStep (one per rank and step under way): starts, or met needs, and ends of its rows, on a plane
  *
- * Unfolded runs have many ranks, so what each keeps per row is little: how many needs have not ended, and in the same
- * place, once it starts, when that was; and an end.
+ * Unfolded runs have many ranks, so what each keeps per row is little: how many needs have ended, and in the same
+ * place, once it starts, when that was; and an end. A plane begins as zeros: where a step has not come to yet, the
+ * kernel gives it no memory, while the step before still lies on another.
  * These lie on planes: row after row, and in each row rank after rank of one role, for ranks of one role come to a row
  * at about the same time:
  *
@@ -26,7 +27,7 @@ typedef struct RunStep RunStep;
 /* A section of a role, prepared. */
 typedef struct {
   const ProgramSection *section;
-  SimTime *needs;                    /* by row: how many, as RunStep.starts begins */
+  guint32 *needs;                    /* by row: how many */
   guint32 *waiter_offsets, *waiters; /* by row: the rows that need it */
   guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
   guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
@@ -55,7 +56,7 @@ struct RunStep {
   guint32 seen;                 /* rows of RunTable.watched that the host has come to */
   SimTime watched[RUN_BORDERS]; /* when */
   guint32 stride;               /* from row to row on its plane */
-  SimTime *starts;              /* by row; before it starts, and of host rows, the needs that have not ended */
+  SimTime *starts;              /* by row; before it starts, and of host rows, how many of its needs have ended */
   SimTime *ends;                /* by row; host rows have none, and collectives' stand in their RunMove */
   SimTime *issues;              /* by row, of a timeline; NULL: none is asked for */
   RunCall *calls;               /* by number of call */
@@ -63,7 +64,8 @@ struct RunStep {
 
 /* One step of all ranks of a role. */
 typedef struct {
-  guint32 users; /* ranks that have not forgotten the step */
+  guint32 users;     /* ranks that have not forgotten the step */
+  gsize times, some; /* bytes of starts, ends, issues each; of calls */
   SimTime *starts, *ends, *issues;
   RunCall *calls;
 } RunPlane;
@@ -112,9 +114,13 @@ static inline SimTime *run_row_start(const RunStep *step, guint32 row) {
 static inline SimTime *run_row_issue(const RunStep *step, guint32 row) {
   return &step->issues[(gsize)row * step->stride];
 }
-/* Needs that have not ended, of a row that has not started. */
-static inline SimTime *run_row_unmet(const RunStep *step, guint32 row) {
-  return &step->starts[(gsize)row * step->stride];
+/* Of a row that has not started: whether a need of it has not ended. */
+static inline gboolean run_row_waits(const RunStep *step, guint32 row) {
+  return step->starts[(gsize)row * step->stride] < step->table->needs[row];
+}
+/* Another need of it has ended; TRUE where that was the last. */
+static inline gboolean run_row_met(const RunStep *step, guint32 row) {
+  return ++step->starts[(gsize)row * step->stride] == step->table->needs[row];
 }
 /* Of a collective's row. */
 static inline RunCall *run_row_call(const RunStep *step, guint32 row) {

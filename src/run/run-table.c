@@ -7,7 +7,7 @@
 static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
   guint32 n_rows = section->n_rows;
   g_autofree guint32 *last = g_new(guint32, program->n_streams);
-  SimTime *needs = table->needs = g_new(SimTime, n_rows);
+  guint32 *needs = table->needs = g_new(guint32, n_rows);
   guint32 *counts = table->waiter_offsets = g_new0(guint32, n_rows + 2);
   guint32 *next = table->next = g_new(guint32, n_rows);
   table->first = g_new(guint32, program->n_streams);

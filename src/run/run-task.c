@@ -24,7 +24,7 @@ static SimTime duration_of(const RunStep *step, const ProgramRow *row) {
 }
 
 void run_stream_advance(RunStream *stream) {
-  if (stream->pending == 0 || stream->running || *run_row_unmet(stream->step, stream->head) > 0)
+  if (stream->pending == 0 || stream->running || run_row_waits(stream->step, stream->head))
     return;
   RunStep *step = stream->step;
   const ProgramRow *row = run_row(step, stream->head);
@@ -56,7 +56,7 @@ void run_task_issue(RunRank *rank, guint32 row) {
   if (what->kind == PROGRAM_COLLECTIVE) {
     RunCall *call = run_row_call(step, row);
     call->issued = run_now(rank->play);
-    call->ready = *run_row_unmet(step, row) == 0 ? call->issued : RUN_UNSET;
+    call->ready = run_row_waits(step, row) ? RUN_UNSET : call->issued;
   }
   if (stream->pending++ == 0) {
     rank->device.busy++;
@@ -126,7 +126,7 @@ static void wake(RunStep *step, guint32 row) {
 void run_row_ended(RunStep *step, guint32 row) {
   const RunTable *table = step->table;
   for (guint32 i = table->waiter_offsets[row]; i < table->waiter_offsets[row + 1]; i++)
-    if (--*run_row_unmet(step, table->waiters[i]) == 0)
+    if (run_row_met(step, table->waiters[i]))
       wake(step, table->waiters[i]);
   if (--step->remaining == 0)
     run_step_ended(step);

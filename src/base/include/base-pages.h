@@ -21,3 +21,8 @@ void base_pages_large(gboolean wanted);
 /* Before a program's first threads; what is said first holds: so many will ask for memory at once. Few share the heap
  * that lies on large pages; many would wait for each other there, and have heaps of their own, on small pages. */
 void base_pages_share(guint threads);
+/* Zeros. A large block lies apart: it takes memory as it is touched, and gives it back at once, so that of two in turn
+ * the second takes little while it has only begun. Give it back with the same size. Aborts where there are no addresses
+ * left, as g_malloc does. Cost: a system call each. */
+gpointer base_zeros_new(gsize bytes);
+void base_zeros_free(gpointer zeros, gsize bytes);
