@@ -103,6 +103,22 @@ static void time_rounds_to_nearest(void) {
   CU_ASSERT_EQUAL(sim_time_of_amount(1, 3e9), 333);
   CU_ASSERT_EQUAL(sim_time_of_amount(2, 3e9), 667);
   CU_ASSERT_EQUAL(sim_time_from_seconds(1e30), SIM_TIME_NEVER);
+  CU_ASSERT_EQUAL(sim_time_from_seconds(-1e30), -SIM_TIME_NEVER);
+  CU_ASSERT_EQUAL(sim_time_from_seconds(NAN), SIM_TIME_NEVER);
+}
+
+/* By hand as by the C library's round: halves, what lies beside them, and whatever else. */
+static void time_rounds_as_round_does(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20000; i++) {
+    double whole = floor(ldexp(g_rand_double(random), i % 54)),
+           near[] = {whole, whole + 0.5, whole + g_rand_double(random)};
+    for (guint k = 0; k < G_N_ELEMENTS(near); k++)
+      for (int sign = -1; sign <= 1; sign++) {
+        double picoseconds = sign == 0 ? nextafter(near[k], 0) : sign * near[k], seconds = picoseconds / 1e12;
+        CU_ASSERT_EQUAL(sim_time_from_seconds(seconds), (SimTime)round(seconds * 1e12));
+      }
+  }
 }
 
 static void formats(void) {
@@ -154,6 +170,7 @@ int main(void) {
                                                       {"texts", texts},
                                                       {"spellings agree", spellings_agree},
                                                       {"time rounds to nearest", time_rounds_to_nearest},
+                                                      {"time rounds as round() does", time_rounds_as_round_does},
                                                       {"formats", formats},
                                                       {"decimals as strtod reads them", decimals_as_strtod},
                                                       {NULL, NULL}});

@@ -194,21 +194,6 @@ char *base_quantity_readable(double value, BaseUnit unit) {
   return best;
 }
 
-SimTime sim_time_from_seconds(double seconds) {
-  double picoseconds = round(seconds * (double)SIM_SECOND);
-  if (picoseconds <= -9.2e18)
-    return -SIM_TIME_NEVER;
-  return picoseconds < 9.2e18 ? (SimTime)picoseconds : SIM_TIME_NEVER;
-}
-
-double sim_time_to_seconds(SimTime time) {
-  return (double)time / (double)SIM_SECOND;
-}
-
-SimTime sim_time_of_amount(double amount, double rate) {
-  return sim_time_from_seconds(amount / rate);
-}
-
 guint64 base_product(guint64 a, guint64 b) {
   guint64 product = 0;
   gboolean over = __builtin_mul_overflow(a, b, &product);

@@ -10,6 +10,7 @@
 #include "net-internal.h"
 
 #define LOOSE_AGAIN 0.75 /* of the capacity: well below what makes a link tight, lest it go to and fro */
+#define SOON        8    /* flows: what one takes is a tenth of a microsecond, as is what memory takes to answer */
 
 void net_room_clear(NetRoom *room) {
   void *const lists[] = {room->fates, room->met,     room->stops, room->late, room->dirty,
@@ -180,6 +181,21 @@ static void loosen_visited(NetSystem *net) {
   room->n_visited = 0;
 }
 
+/* Flows lie anywhere: those that come soon are fetched while the present one is settled. */
+static void settle_changed(NetSystem *net) {
+  const guint32 *changed = (const guint32 *)(gpointer)net->room.changed->data;
+  guint n = net->room.changed->len;
+  for (guint i = 0; i < n; i++) {
+    if (i + SOON < n) {
+      const NetFlow *soon = net->entries[changed[i + SOON]].flow;
+      __builtin_prefetch(&soon->volume);
+      __builtin_prefetch(&soon->event);
+    }
+    net_entry_settle(&net->entries[changed[i]], net->entries[changed[i]].level);
+  }
+  g_array_set_size(net->room.changed, 0);
+}
+
 void net_fill_lazy(NetSystem *net) {
   NetRoom *room = &net->room;
   reserve(net);
@@ -191,10 +207,6 @@ void net_fill_lazy(NetSystem *net) {
     g_array_set_size(net->arrivals, 0);
     tighten_full(net);
   }
-  for (guint i = 0; i < room->changed->len; i++) {
-    NetEntry *entry = &net->entries[g_array_index(room->changed, guint32, i)];
-    net_entry_settle(entry, entry->level);
-  }
-  g_array_set_size(room->changed, 0);
+  settle_changed(net);
   loosen_visited(net);
 }

@@ -52,9 +52,21 @@ char *base_quantity_canonical(double value, BaseUnit unit);
 /* The same value in the unit that makes it shortest ("50 GB/s", "80 GiB", "2.5 us"), for messages. Caller frees. */
 char *base_quantity_readable(double value, BaseUnit unit);
 
-/* seconds to picoseconds, to nearest; beyond the range: SIM_TIME_NEVER, with its sign. */
-SimTime sim_time_from_seconds(double seconds);
-double sim_time_to_seconds(SimTime time);
+/* seconds to picoseconds, to nearest, halves away from zero; beyond the range: SIM_TIME_NEVER, with its sign. Each flow
+ * asks at each change of its rate: so these stand here, and round by hand (what is beyond 2^52 is whole already). */
+static inline SimTime sim_time_from_seconds(double seconds) {
+  double picoseconds = seconds * (double)SIM_SECOND;
+  if (picoseconds <= -9.2e18)
+    return -SIM_TIME_NEVER;
+  if (!(picoseconds < 9.2e18))
+    return SIM_TIME_NEVER;
+  SimTime whole = (SimTime)picoseconds;
+  double rest = picoseconds - (double)whole;
+  return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+static inline double sim_time_to_seconds(SimTime time) {
+  return (double)time / (double)SIM_SECOND;
+}
 
 /* Sum of two times >= 0, SIM_TIME_NEVER where it passes the range. */
 static inline SimTime sim_time_add(SimTime a, SimTime b) {
@@ -62,7 +74,9 @@ static inline SimTime sim_time_add(SimTime a, SimTime b) {
 }
 
 /* Time that `amount` (bytes, FLOP) takes at `rate` (per second, > 0), to nearest. Cost: one division. */
-SimTime sim_time_of_amount(double amount, double rate);
+static inline SimTime sim_time_of_amount(double amount, double rate) {
+  return sim_time_from_seconds(amount / rate);
+}
 
 /* a × b of sizes. Ranges of settings keep products inside 64 bits: one beyond is a broken contract, never a small
  * size. */
