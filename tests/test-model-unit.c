@@ -37,6 +37,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_FUSED_LINEAR),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
                        .loss_metrics = (guint64)g_rand_int_range(random, 0, 3),
+                       .autocast = g_rand_boolean(random),
                        .projections =
                            g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1)};
 }
@@ -191,7 +192,8 @@ static void masks_are_consistent(const ModelUnit *unit, const ModelShape *shape,
 }
 
 static void boundaries_fit(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
-  guint64 stream = recipe->sequence_length * b * shape->hidden_size * model_precision_bytes(recipe->precision);
+  guint32 element = recipe->autocast ? 4 : model_precision_bytes(recipe->precision);
+  guint64 stream = recipe->sequence_length * b * shape->hidden_size * element;
   gboolean first = unit->kind == MODEL_UNIT_EMBEDDING, last = unit->kind == MODEL_UNIT_HEAD;
   guint64 ids = 8 * recipe->sequence_length * b;
   CU_ASSERT_EQUAL(model_unit_bytes(unit, masks_of_role(unit, MODEL_TENSOR_INPUT)), first ? ids : stream);

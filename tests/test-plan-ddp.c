@@ -70,6 +70,25 @@ static void unused_parameters_keep_definition_order(void) {
   CU_ASSERT_EQUAL(g_array_index(bytes, guint64, bytes->len - 2), 82048);
 }
 
+static guint count_rows(const ProgramSection *section, const char *name) {
+  guint n = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    n += strcmp(section->rows[i].name, name) == 0 ? 1 : 0;
+  return n;
+}
+
+/* Autocast casts matrices, 7 a layer and the head's, and their gradients come in 16 bits; of norms and of the embedding
+ * both are fp32. */
+static void matrices_alone_are_cast(void) {
+  g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){"parallel.framework=ddp", NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  CU_ASSERT_EQUAL(count_rows(section, "cast weights"), 3 + 1);
+  CU_ASSERT_EQUAL(count_rows(section, "gradient to fp32"), 3 * 7 + 1);
+  for (guint32 t = 0; t < program->n_tensors; t++)
+    if (g_str_equal(program->tensors[t].name, "16-bit weights"))
+      CU_ASSERT_TRUE(program->tensors[t].bytes == 2 * (41088 - 2 * 64) || program->tensors[t].bytes == 2 * 641 * 64);
+}
+
 /* A compression hook sends 2 bytes of fp32's 4. */
 static void compression_halves_bytes(void) {
   g_autoptr(GArray) plain = reduced((const char *[]){"parallel.framework=ddp", NULL});
@@ -128,6 +147,7 @@ int main(void) {
   return harness_run(
       "plan-ddp", (HarnessCase[]){{"buckets follow backward", buckets_follow_backward},
                                   {"first step hides nothing", first_step_hides_nothing},
+                                  {"matrices alone are cast", matrices_alone_are_cast},
                                   {"accumulates without reducing", accumulates_without_reducing},
                                   {"caps close buckets", caps_close_buckets},
                                   {"unused parameters keep definition order", unused_parameters_keep_definition_order},

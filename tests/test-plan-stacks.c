@@ -110,17 +110,21 @@ static const ProgramSection *steady_of(const Program *program) {
 }
 
 /* The encoder's output is there from its last norm until the first decoder layer's backward has read it, so that it
- * goes with the first row after that. Biases end with the last layer of their stack that adds them: at the row
+ * goes with the first row after that; under autocast, where each layer keeps copies of its own in 16 bits, until the
+ * last of them has read it. Biases end with the last layer of their stack that adds them: at the row
  * after. */
 static void sides_without_checkpoints(void) {
   ModelShape shape = shape_of("t5");
-  g_autoptr(Program) program = plan(&shape, (const char *[]){"parallel.framework=ddp", NULL});
+  g_autoptr(Program) program = plan(&shape, (const char *[]){"parallel.framework=ddp", "ddp.autocast=no", NULL});
+  g_autoptr(Program) cast = plan(&shape, (const char *[]){"parallel.framework=ddp", NULL});
   const ProgramSection *section = steady_of(program);
   Life memory = life_of(program, section, "between.memory"), bias = life_of(program, section, "layer0.bias");
   Life own = life_of(program, section, "layer3.bias"), cross = life_of(program, section, "layer3.cross_bias");
   CU_ASSERT_EQUAL(memory.times, 1);
   CU_ASSERT_EQUAL(memory.taken, named_row(section, "encoder_norm"));
   CU_ASSERT_EQUAL(memory.given, named_row(section, "decoder_embed_tokens.backward"));
+  CU_ASSERT_EQUAL(life_of(cast, steady_of(cast), "between.memory").given,
+                  last_row(steady_of(cast), PROGRAM_FORWARD, ENCODER + DECODER - 1) + 1);
   CU_ASSERT_EQUAL(bias.taken, named_row(section, "bias_mask"));
   CU_ASSERT_EQUAL(bias.given, last_row(section, PROGRAM_FORWARD, ENCODER - 1) + 1);
   CU_ASSERT_EQUAL(own.given, last_row(section, PROGRAM_FORWARD, ENCODER + DECODER - 1) + 1);

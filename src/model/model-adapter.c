@@ -7,7 +7,9 @@
  * A is rank × in, B out × rank. Scaling and sum are two elementwise kernels each over the layer's output (one in, one
  * out; two in, one out), one kernel where the model is compiled; back, the scaled gradient. W has no gradient of its
  * own: d_x is W's dgrad plus A's. With dropout A reads a copy of x of its own, which backward wants, beside its mask,
- * in place of x. Source: peft/tuners/lora/layer.py, Linear.forward. */
+ * in place of x. Under autocast x is the layer's 16-bit copy; that peft makes the input of fp32 adapters fp32, and
+ * drops out there, before autocast copies it again, are passes that are not played. Source: peft/tuners/lora/layer.py,
+ * Linear.forward. */
 #include "model-build.h"
 
 ModelAdapter model_adapter(ModelBuild *build, const ModelAdapterNames *names, double in, double out) {

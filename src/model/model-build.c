@@ -69,6 +69,7 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
   build->fp8_kept = build->fp8_gathered = 0;
   build->e = model_precision_bytes(recipe->precision);
+  build->w = recipe->autocast ? MAX(build->e, MODEL_BYTES_FP32) : build->e;
   build->fused_norm = recipe->kernels != MODEL_KERNELS_EAGER;
   build->fused = recipe->kernels == MODEL_KERNELS_FUSED || recipe->kernels == MODEL_KERNELS_NORMS;
   build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
@@ -76,7 +77,8 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->h = (double)shape->hidden_size;
   build->d = (double)shape->head_dim;
   build->b = (double)micro_batch * (kind == MODEL_UNIT_HEAD ? 1 + (double)shape->mtp_layers : 1); /* streams */
-  build->gathered = build->copied = (ModelMade){0, 0};
+  build->gathered = build->copied = build->narrowed = (ModelMade){0, 0};
+  build->wide = 0;
   build->in_chunks = FALSE;
   set_share(build);
   build->n_parameters = build->n_tensors = 0;
@@ -131,6 +133,10 @@ int model_build_parameter(ModelBuild *build, const char *name, double rows, doub
 void model_build_place(ModelBuild *build, int parameter, ModelPlace place, double whole) {
   build->parameters[parameter].place = build->tensor > 1 ? place : MODEL_PLACE_WHOLE;
   build->parameters[parameter].whole = (guint64)whole;
+}
+
+void model_build_uncast(ModelBuild *build, int parameter) {
+  build->parameters[parameter].uncast = TRUE;
 }
 
 static ModelSet add_tensor(ModelBuild *build, const char *name, ModelTensorRole role, gboolean scratch, double bytes) {

@@ -45,6 +45,7 @@ typedef struct {
   gboolean fused_norm, fused, fused_activation; /* norms, rotary embedding, the activation: one kernel each */
   gboolean half;                                /* stored in two bytes, so that fp32 arithmetic needs copies */
   double e;                                     /* bytes of an element */
+  double w;                                     /* of the residual stream's: e, or under autocast fp32's */
   /* Of this rank: */
   double b, s, t;          /* sequences, tokens of each, all tokens */
   double between;          /* tokens outside tensor-parallel regions: t, or t / tensor */
@@ -60,6 +61,8 @@ typedef struct {
   gboolean sequence;       /* sequence parallelism is in force */
   ModelMade gathered;      /* the last column region's input: this rank's tokens, and all of them */
   ModelMade copied;        /* a linear layer's input that backward copies again, as fp8 need not */
+  ModelSet wide;           /* tensors of w bytes an element, where that is not e: model-autocast.h */
+  ModelMade narrowed;      /* the last of these that was cast, and its copy */
   gboolean in_chunks;      /* nobody has read gathered.to yet, so that the first who does goes with the gather */
 
   gboolean fp8;                   /* linear layers of this unit multiply in fp8 */
@@ -89,6 +92,8 @@ typedef enum { MODEL_UNSPLIT, MODEL_COLUMNS, MODEL_ROWS } ModelSplit;
 int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns);
 /* Says of a parameter how the ranks hold it, and how many elements the model has of it. */
 void model_build_place(ModelBuild *build, int parameter, ModelPlace place, double whole);
+/* Says of a parameter that autocast leaves it in fp32: norms, tables, sinks. */
+void model_build_uncast(ModelBuild *build, int parameter);
 /* Returns the mask. */
 ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
 ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes);
@@ -210,6 +215,7 @@ typedef struct {
 typedef struct {
   const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
   const char *own, *partial, *reduce, *d_whole, *gather, *d_reduce; /* what a split layer adds, model-region.c */
+  const char *cast, *cast_backward, *copy, *d_copy;                 /* what autocast adds, model-autocast.h */
   ModelAdapterNames adapter;
   ModelFp8Names fp8;
   ModelPackedNames packed;
@@ -217,8 +223,9 @@ typedef struct {
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
   {                                                                                                                    \
     name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", name ".own", name "_partial",     \
-        name ".reduce", "d_" name "_whole", name ".gather.backward", name ".reduce.backward",                          \
-        MODEL_ADAPTER_NAMES(name), MODEL_FP8_NAMES(name), MODEL_PACKED_NAMES(name)                                     \
+        name ".reduce", "d_" name "_whole", name ".gather.backward", name ".reduce.backward", name ".autocast",        \
+        name ".autocast.backward", name ".input_16bit", "d_" name ".input_16bit", MODEL_ADAPTER_NAMES(name),           \
+        MODEL_FP8_NAMES(name), MODEL_PACKED_NAMES(name)                                                                \
   }
 
 typedef struct {
@@ -229,6 +236,7 @@ typedef struct {
   int weight, bias; /* -1: none */
   ModelAdapter adapter;
   ModelFp8 fp8;
+  ModelSet cast;   /* of its input, the 16-bit copy that it multiplies: set by forward; 0: none */
   gboolean packed; /* its weight is kept in 4 or 8 bits */
 } ModelLinear;
 
@@ -266,11 +274,12 @@ ModelSet model_packed_weight(ModelBuild *build, const ModelLinear *linear, Model
  * keeps the input in fp32 and what it multiplies by the weight, in the model's precision. */
 typedef struct {
   const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
+  const char *cast, *copy, *cast_backward, *d_made; /* of what it makes, where autocast copies that once */
 } ModelNormNames;
 #define MODEL_NORM_NAMES(name)                                                                                         \
   {                                                                                                                    \
     name, name ".backward", name ".weight", name ".bias", name "_fp32", name "_scaled", name "_square",                \
-        "d_" name "_fp32"                                                                                              \
+        "d_" name "_fp32", name ".autocast", name "_16bit", name ".autocast.backward", "d_" name "_made"               \
   }
 
 typedef struct {

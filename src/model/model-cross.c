@@ -2,6 +2,8 @@
 /* Cross-attention as operations, one function each way. */
 #include "model-cross.h"
 
+#include "model-autocast.h"
+
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("cross_q_proj"),
                               k_names = MODEL_LINEAR_NAMES("cross_k_proj"),
                               v_names = MODEL_LINEAR_NAMES("cross_v_proj"),
@@ -11,8 +13,12 @@ static double memory_tokens(const ModelBuild *build) {
   return build->b * build->encoded;
 }
 
+static double memory_elements(const ModelBuild *build) {
+  return memory_tokens(build) * build->h;
+}
+
 static double memory_bytes(const ModelBuild *build) {
-  return build->e * memory_tokens(build) * build->h;
+  return build->w * memory_elements(build);
 }
 
 static double key_bytes(const ModelBuild *build) {
@@ -43,7 +49,7 @@ static void over_memory(ModelBuild *build, ModelLinear *linear, ModelSet memory,
 static void over_memory_backward(ModelBuild *build, const ModelCross *cross, const ModelLinear *linear,
                                  const char *part, const char *join, ModelSet d_y, ModelSet d_memory) {
   double tokens = build->t;
-  ModelSet d_part = model_build_inner(build, part, memory_bytes(build));
+  ModelSet d_part = model_stream_inner(build, part, memory_elements(build));
   build->t = memory_tokens(build);
   model_linear_backward(build, linear, cross->memory, d_y, d_part);
   build->t = tokens;
@@ -53,7 +59,7 @@ static void over_memory_backward(ModelBuild *build, const ModelCross *cross, con
 void model_cross_forward(ModelBuild *build, ModelCross *cross, ModelSet normed, ModelSet out) {
   ModelAttentionTensors *at = &cross->attention;
   cross->normed = normed;
-  cross->memory = model_build_side(build, "memory", MODEL_SIDE_MEMORY, memory_bytes(build));
+  cross->memory = model_stream_of(build, model_build_side(build, "memory", MODEL_SIDE_MEMORY, memory_bytes(build)));
   at->q = model_build_inner(build, "cross_q", query_bytes(build));
   at->k = model_build_inner(build, "cross_k", key_bytes(build));
   at->v = model_build_inner(build, "cross_v", key_bytes(build));
@@ -72,8 +78,9 @@ ModelSet model_cross_backward(ModelBuild *build, ModelCross *cross, ModelSet d_o
   ModelSet d_q = model_build_inner(build, "d_cross_q", query_bytes(build));
   ModelSet d_k = model_build_inner(build, "d_cross_k", key_bytes(build));
   ModelSet d_v = model_build_inner(build, "d_cross_v", key_bytes(build));
-  ModelSet d_memory = model_build_grad_side(build, "d_memory", MODEL_SIDE_MEMORY, memory_bytes(build));
-  ModelSet d_normed = model_build_inner(build, "d_cross_normed", build->e * build->t * build->h);
+  ModelSet d_memory =
+      model_stream_of(build, model_build_grad_side(build, "d_memory", MODEL_SIDE_MEMORY, memory_bytes(build)));
+  ModelSet d_normed = model_inner_like(build, "d_cross_normed", build->t * build->h, cross->normed);
   model_linear_backward(build, &cross->o, at->context, d_out, d_context);
   model_attention_backward(build, at, d_context, d_q, d_k, d_v);
   over_memory_backward(build, cross, &cross->v, "d_memory_of_v", "cross_v_proj.sum", d_v, d_memory);

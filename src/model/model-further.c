@@ -2,6 +2,8 @@
 /* The operations around a layer that foretells one more token, each way. On one context rank. */
 #include "model-further.h"
 
+#include "model-autocast.h"
+
 static const ModelLinearNames projection_names = MODEL_LINEAR_NAMES("eh_proj");
 static const ModelRegionNames joined_region = MODEL_REGION_NAMES("further_joined");
 static const ModelNormNames embedded_names = MODEL_NORM_NAMES("enorm"), hidden_names = MODEL_NORM_NAMES("hnorm"),
@@ -9,13 +11,21 @@ static const ModelNormNames embedded_names = MODEL_NORM_NAMES("enorm"), hidden_n
 static const ModelTableNames table_names = {"further_embed.mask",          "further_embed.reduce", "d_further.gather",
                                             "further_embed.mask.backward", "d_further_rows_all",   "d_further_rows"};
 
-/* Of this rank's tokens. */
+/* Of this rank's tokens. Under autocast the layer's own stream is taken to be as wide as the model's. */
+static double stream_elements(const ModelBuild *build) {
+  return build->between * build->h;
+}
+
 static double stream_bytes(const ModelBuild *build) {
-  return build->e * build->between * build->h;
+  return build->w * stream_elements(build);
+}
+
+static ModelSet stream_inner(ModelBuild *build, const char *name) {
+  return model_stream_inner(build, name, stream_elements(build));
 }
 
 static double whole_bytes(const ModelBuild *build) {
-  return build->e * build->t * build->h;
+  return build->w * build->t * build->h;
 }
 
 void model_further_define(ModelBuild *build, ModelFurther *further) {
@@ -23,6 +33,7 @@ void model_further_define(ModelBuild *build, ModelFurther *further) {
   model_build_place(build, further->table, model_table_is_shared(build) ? MODEL_PLACE_SPLIT : MODEL_PLACE_WHOLE,
                     (double)build->shape->vocab_size * build->h);
   build->parameters[further->table].shared = TRUE;
+  model_build_uncast(build, further->table);
   further->embedded_norm = model_norm(build, &embedded_names);
   further->hidden_norm = model_norm(build, &hidden_names);
   further->projection =
@@ -34,7 +45,7 @@ void model_further_define(ModelBuild *build, ModelFurther *further) {
 
 static void embed(ModelBuild *build, ModelFurther *further) {
   double whole = whole_bytes(build);
-  further->embedded = model_build_inner(build, "further_embedded", stream_bytes(build));
+  further->embedded = stream_inner(build, "further_embedded");
   ModelSet rows = build->sequence ? model_build_inner(build, "further_rows", whole) : further->embedded;
   model_build_kernels(build, MODEL_FORWARD, "further_embed", KERNEL_GATHER, 1, 2 * whole, 0, rows)->uses =
       (guint64)1 << further->table;
@@ -82,7 +93,8 @@ static ModelSet tokens_to_columns(ModelBuild *build, ModelSet d_read) {
 static ModelSet project(ModelBuild *build, ModelFurther *further, ModelSet joined) {
   double columns = whole_bytes(build) / build->tensor;
   ModelSet whole = model_region_enter_width(build, &further->joined_in, &joined_region, 2 * build->h, joined);
-  ModelSet made = model_build_inner(build, build->tensor > 1 ? "further_part" : "further_read", columns);
+  ModelSet made =
+      build->tensor > 1 ? model_build_inner(build, "further_part", columns) : stream_inner(build, "further_read");
   model_linear_forward(build, &further->projection, whole, made);
   return build->tensor > 1 ? columns_to_tokens(build, made) : made;
 }
@@ -97,13 +109,13 @@ static ModelSet project_backward(ModelBuild *build, ModelFurther *further, Model
 
 ModelSet model_further_enter(ModelBuild *build, ModelFurther *further) {
   double stream = stream_bytes(build);
-  further->hidden = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  further->hidden = model_stream_tensor(build, "input", MODEL_TENSOR_INPUT, stream_elements(build));
   embed(build, further);
-  ModelSet embedded = model_build_inner(build, "further_embedded_normed", stream);
-  ModelSet hidden = model_build_inner(build, "further_hidden_normed", stream);
+  ModelSet embedded = stream_inner(build, "further_embedded_normed");
+  ModelSet hidden = stream_inner(build, "further_hidden_normed");
   model_norm_forward(build, &further->embedded_norm, further->embedded, embedded);
   model_norm_forward(build, &further->hidden_norm, further->hidden, hidden);
-  ModelSet joined = model_build_inner(build, "further_joined", 2 * stream);
+  ModelSet joined = model_stream_inner(build, "further_joined", 2 * stream_elements(build));
   model_build_memory(build, MODEL_FORWARD, "further_join", 4 * stream, embedded | hidden, joined);
   return project(build, further, joined);
 }
@@ -111,17 +123,16 @@ ModelSet model_further_enter(ModelBuild *build, ModelFurther *further) {
 void model_further_leave(ModelBuild *build, ModelFurther *further, ModelSet made) {
   double stream = stream_bytes(build);
   further->made = made;
-  ModelSet normed = model_build_inner(build, "further_normed", stream);
+  ModelSet normed = stream_inner(build, "further_normed");
   model_norm_forward(build, &further->final_norm, made, normed);
-  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, 2 * stream);
+  ModelSet output = model_stream_tensor(build, "output", MODEL_TENSOR_OUTPUT, 2 * stream_elements(build));
   model_build_memory(build, MODEL_FORWARD, "further_streams", 4 * stream, further->hidden | normed, output);
 }
 
 /* Halves of a gradient are views of it. */
 ModelSet model_further_leave_backward(ModelBuild *build, ModelFurther *further) {
-  double stream = stream_bytes(build);
-  further->d_streams = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, 2 * stream);
-  ModelSet d_made = model_build_inner(build, "d_further_made", stream);
+  further->d_streams = model_stream_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, 2 * stream_elements(build));
+  ModelSet d_made = stream_inner(build, "d_further_made");
   model_norm_backward(build, &further->final_norm, further->made, further->d_streams, d_made);
   return d_made;
 }
@@ -129,12 +140,12 @@ ModelSet model_further_leave_backward(ModelBuild *build, ModelFurther *further) 
 void model_further_enter_backward(ModelBuild *build, ModelFurther *further, ModelSet d_read) {
   double stream = stream_bytes(build);
   ModelSet d_joined = project_backward(build, further, d_read);
-  ModelSet d_hidden = model_build_inner(build, "d_further_hidden", stream);
-  ModelSet d_embedded = model_build_inner(build, "d_further_embedded", stream);
+  ModelSet d_hidden = stream_inner(build, "d_further_hidden");
+  ModelSet d_embedded = stream_inner(build, "d_further_embedded");
   model_norm_backward(build, &further->hidden_norm, further->hidden, d_joined, d_hidden);
   model_norm_backward(build, &further->embedded_norm, further->embedded, d_joined, d_embedded);
   embed_backward(build, further, d_embedded);
-  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_input = model_stream_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream_elements(build));
   model_build_memory(build, MODEL_BACKWARD, "further_streams.backward", 3 * stream, further->d_streams | d_hidden,
                      d_input);
 }

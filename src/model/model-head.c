@@ -9,6 +9,7 @@
  *
  * Losses that never hold all logits are in model-head-chunks.c, a head in parts in model-head-parts.c. */
 #include "base-error.h"
+#include "model-autocast.h"
 #include "model-head-chunks.h"
 #include "model-head-parts.h"
 #include "model-region.h"
@@ -224,8 +225,8 @@ static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSe
 typedef struct {
   int weight, bias;
   ModelNorm norm;
-  ModelSet input, made, active; /* active: what the norm reads */
-  ModelSet mask;                /* of dropout after the norm */
+  ModelSet read, made, active; /* read: by the linear layer; active: by the norm */
+  ModelSet mask;               /* of dropout after the norm */
 } Before;
 
 static gboolean has_final_norm(const ModelBuild *build) {
@@ -257,59 +258,62 @@ static gboolean scales(const ModelBuild *build) {
 
 /* t5: dropout, and a tied head's factor. */
 static ModelSet end_of_stack(ModelBuild *build, Before *before, ModelSet normed) {
-  double elements = build->between * build->h, stream = build->e * elements;
+  double elements = build->between * build->h;
   ModelSet x = normed;
   if (drops_at_end(build)) {
-    x = model_build_inner(build, "normed_dropped", stream);
+    x = model_inner_like(build, "normed_dropped", elements, normed);
     before->mask = model_build_inner(build, "normed_mask", elements);
     model_dropout_forward(build, "final_dropout", elements, normed, x, before->mask);
   }
   if (!scales(build))
     return x;
-  ModelSet scaled = model_build_inner(build, "normed_scaled", stream);
-  model_build_memory(build, MODEL_FORWARD, "lm_head.scale", 2 * stream, x, scaled);
+  ModelSet scaled = model_inner_like(build, "normed_scaled", elements, x);
+  model_build_memory(build, MODEL_FORWARD, "lm_head.scale", 2 * model_element(build, x) * elements, x, scaled);
   return scaled;
 }
 
 static ModelSet end_of_stack_backward(ModelBuild *build, const Before *before, ModelSet d_read) {
-  double elements = build->between * build->h, stream = build->e * elements;
+  double elements = build->between * build->h;
   ModelSet d_x = d_read;
   if (scales(build)) {
-    d_x = model_build_inner(build, "d_normed_dropped", stream);
-    model_build_memory(build, MODEL_BACKWARD, "lm_head.scale.backward", 2 * stream, d_read, d_x);
+    d_x = model_inner_like(build, "d_normed_dropped", elements, d_read);
+    model_build_memory(build, MODEL_BACKWARD, "lm_head.scale.backward", 2 * model_element(build, d_read) * elements,
+                       d_read, d_x);
   }
   if (!drops_at_end(build))
     return d_x;
-  ModelSet d_normed = model_build_inner(build, "d_final_normed", stream);
+  ModelSet d_normed = model_inner_like(build, "d_final_normed", elements, d_x);
   model_dropout_backward(build, "final_dropout.backward", elements, before->mask, d_x, d_normed);
   return d_normed;
 }
 
 static ModelSet before_forward(ModelBuild *build, Before *before, ModelSet input) {
-  double stream = build->e * build->between * build->h;
-  before->input = before->active = input;
+  double elements = build->between * build->h, stream = build->e * elements;
+  before->read = before->active = input;
   if (before->weight >= 0) {
+    before->read = model_narrow(build, MODEL_FORWARD, "transform.autocast", "transform.input_16bit", elements, input);
     before->made = model_build_inner(build, "transformed", stream);
     before->active = model_build_inner(build, "transform_gelu", stream);
-    ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "transform", 1, build->between, build->h, build->h, input,
-                                     before->made);
-    op->saves = input;
+    ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "transform", 1, build->between, build->h, build->h,
+                                     before->read, before->made);
+    op->saves = before->read;
     op->uses = (guint64)1 << before->weight | (guint64)1 << before->bias;
     model_build_memory(build, MODEL_FORWARD, "transform.gelu", 2 * stream, before->made, before->active)->saves =
         before->made;
   }
   if (!has_final_norm(build))
     return before->active;
-  ModelSet normed = model_build_inner(build, "normed", stream);
+  ModelSet normed = build->recipe->compiled ? model_build_inner(build, "normed", stream)
+                                            : model_stream_inner(build, "normed", elements);
   model_norm_forward(build, &before->norm, before->active, normed);
   return end_of_stack(build, before, normed);
 }
 
 /* From the gradient of what the head's matmul read to d_input. */
 static void before_backward(ModelBuild *build, const Before *before, ModelSet d_normed, ModelSet d_input) {
-  double stream = build->e * build->between * build->h;
+  double elements = build->between * build->h, stream = build->e * elements;
   if (!has_final_norm(build)) {
-    model_build_memory(build, MODEL_BACKWARD, "lm_head.input.backward", 2 * stream, d_normed, d_input);
+    model_build_memory(build, MODEL_BACKWARD, "lm_head.input.backward", 2 * build->w * elements, d_normed, d_input);
     return;
   }
   d_normed = end_of_stack_backward(build, before, d_normed);
@@ -319,10 +323,13 @@ static void before_backward(ModelBuild *build, const Before *before, ModelSet d_
     return;
   ModelSet d_made = model_build_inner(build, "d_transformed", stream);
   model_build_memory(build, MODEL_BACKWARD, "transform.gelu.backward", 3 * stream, d_active | before->made, d_made);
-  model_build_matmul(build, MODEL_BACKWARD, "transform.dgrad", 1, build->between, build->h, build->h, d_made, d_input)
+  gboolean cast = model_is_wide(build, d_input);
+  ModelSet d_read = cast ? model_build_inner(build, "d_transform.input_16bit", stream) : d_input;
+  model_build_matmul(build, MODEL_BACKWARD, "transform.dgrad", 1, build->between, build->h, build->h, d_made, d_read)
       ->uses = (guint64)1 << before->weight;
-  model_build_wgrad(build, "transform.wgrad", build->h, build->h, build->between, d_made | before->input)->gradient_of =
+  model_build_wgrad(build, "transform.wgrad", build->h, build->h, build->between, d_made | before->read)->gradient_of =
       before->weight;
+  model_widen(build, "transform.autocast.backward", elements, d_read, d_input);
   model_build_kernels(build, MODEL_BACKWARD, "transform.bgrad", KERNEL_REDUCTION, 1, stream, d_made, 0)->gradient_of =
       before->bias;
 }
@@ -365,9 +372,10 @@ static gboolean reads_one(const ModelBuild *build) {
 static ModelSet first_tokens(ModelBuild *build, ModelSet normed) {
   if (!reads_one(build))
     return normed;
-  double bytes = build->e * build->b * build->h;
-  ModelSet first = model_build_inner(build, "first_tokens", bytes);
-  model_build_kernels(build, MODEL_FORWARD, "first_tokens", KERNEL_GATHER, 1, 2 * bytes, normed, first);
+  double elements = build->b * build->h;
+  ModelSet first = model_inner_like(build, "first_tokens", elements, normed);
+  model_build_kernels(build, MODEL_FORWARD, "first_tokens", KERNEL_GATHER, 1,
+                      2 * model_element(build, normed) * elements, normed, first);
   build->t = build->between = build->b;
   return first;
 }
@@ -377,10 +385,10 @@ static ModelSet first_tokens_backward(ModelBuild *build, ModelSet d_first) {
   if (!reads_one(build))
     return d_first;
   build->t = build->between = build->b * build->s;
-  double bytes = build->e * build->t * build->h;
-  ModelSet d_normed = model_build_inner(build, "d_normed_all", bytes);
+  double element = model_element(build, d_first);
+  ModelSet d_normed = model_inner_like(build, "d_normed_all", build->t * build->h, d_first);
   model_build_kernels(build, MODEL_BACKWARD, "first_tokens.backward", KERNEL_GATHER, 2,
-                      bytes + 2 * build->e * build->b * build->h, d_first, d_normed);
+                      element * (build->t + 2 * build->b) * build->h, d_first, d_normed);
   return d_normed;
 }
 
@@ -436,20 +444,24 @@ static const Loss *loss_of(const ModelBuild *build) {
   return is_joint(build) ? &joint : &plain;
 }
 
-/* Of one rank alone. */
+/* Of one rank alone. Under autocast all chunks are of one copy in 16 bits. */
 static void build_in_chunks(ModelBuild *build, Before *before, const ModelLinear *head, ModelHeadChunks *chunks) {
-  double stream = build->e * build->between * build->h;
+  double stream = build->between * build->h;
   sim_require(build->tensor == 1, 0, NULL, "a loss in chunks over tensor ranks");
-  ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  ModelSet input = model_stream_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   ModelSet normed = first_tokens(build, before_forward(build, before, input));
-  model_chunks_forward(build, chunks, head, normed);
-  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
-  ModelSet d_normed = model_chunks_backward(build, chunks, head, normed);
+  double elements = build->t * build->h;
+  ModelSet read = model_narrow(build, MODEL_FORWARD, head->names->cast, head->names->copy, elements, normed);
+  model_chunks_forward(build, chunks, head, read);
+  ModelSet d_input = model_stream_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_read = model_chunks_backward(build, chunks, head, read);
+  ModelSet d_normed = read != normed ? model_inner_like(build, "d_normed_fp32", elements, normed) : d_read;
+  model_widen(build, head->names->cast_backward, elements, d_read, d_normed);
   before_backward(build, before, first_tokens_backward(build, d_normed), d_input);
 }
 
 void model_head_build(ModelBuild *build) {
-  double stream = build->e * build->between * build->h;
+  double stream = build->between * build->h;
   const Loss *loss = loss_of(build);
   Before before = {0};
   before_define(build, &before);
@@ -461,7 +473,7 @@ void model_head_build(ModelBuild *build) {
     return;
   }
 
-  ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  ModelSet input = model_stream_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   ModelSet normed = first_tokens(build, before_forward(build, &before, input)),
            own = model_build_inner(build, "logits", build->e * build->t * build->v);
   ModelSet softmax = loss == NULL ? 0 : model_build_inner(build, loss->kept, loss_bytes(build) * loss_elements(build));
@@ -475,7 +487,7 @@ void model_head_build(ModelBuild *build) {
 
   ModelSet d_logits = loss == NULL ? logits : model_build_inner(build, "d_logits", build->e * loss_elements(build)),
            d_normed = model_region_gradient(build, &region);
-  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_input = model_stream_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   if (loss != NULL)
     loss->backward(build, softmax, kept, d_logits);
   d_logits = capped_backward(build, made, own_gradient(build, d_logits));

@@ -2,6 +2,8 @@
 /* Latent projections as operations, each way. */
 #include "model-latent.h"
 
+#include "model-autocast.h"
+
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), q_a_names = MODEL_LINEAR_NAMES("q_a_proj"),
                               q_b_names = MODEL_LINEAR_NAMES("q_b_proj"), kv_a_names = MODEL_LINEAR_NAMES("kv_a_proj"),
                               kv_b_names = MODEL_LINEAR_NAMES("kv_b_proj");
@@ -156,7 +158,7 @@ static ModelSet queries_backward(ModelBuild *build, ModelLatent *latent, ModelSe
     return model_region_backward(build, &latent->q_in, &latent->q, d_q, d_whole);
   ModelSet d_normed = model_region_backward(build, &latent->q_in, &latent->q_b, d_q, d_whole);
   ModelSet d_latent = model_build_inner(build, "d_q_latent", own_bytes(build, q_rank(build)));
-  ModelSet d_x = model_build_inner(build, "d_x_of_q", own_bytes(build, build->h));
+  ModelSet d_x = model_inner_like(build, "d_x_of_q", build->between * build->h, latent->x);
   model_norm_backward(build, &latent->q_norm, latent->q_latent, d_normed, d_latent);
   own_backward(build, &latent->q_a, latent->x, d_latent, d_x);
   return d_x;
@@ -181,7 +183,7 @@ static ModelSet keys_backward(ModelBuild *build, ModelLatent *latent, ModelSet d
   ModelSet d_normed = model_region_backward(build, &latent->kv_in, &latent->kv_b, d_kv, d_whole);
   ModelSet d_part = model_build_inner(build, "d_kv_latent_part", own_bytes(build, kv_rank(build)));
   ModelSet d_latent = model_build_inner(build, "d_kv_latent", own_bytes(build, width));
-  ModelSet d_x = model_build_inner(build, "d_x_of_kv", own_bytes(build, build->h));
+  ModelSet d_x = model_inner_like(build, "d_x_of_kv", build->between * build->h, latent->x);
   model_norm_backward(build, &latent->kv_norm, latent->kv_latent, d_normed, d_part);
   model_build_memory(build, MODEL_BACKWARD, "kv_a_proj.join", 2 * own_bytes(build, width), d_part | d_turned, d_latent);
   own_backward(build, &latent->kv_a, latent->x, d_latent, d_x);
@@ -200,6 +202,7 @@ ModelSet model_latent_backward(ModelBuild *build, ModelLatent *latent, const Mod
   put_together(build, MODEL_BACKWARD, "rope.backward", d_q_all | d_k | d_v, d_q | d_kv | d_turned);
   ModelSet d_x = keys_backward(build, latent, d_kv, turned_backward(build, d_turned));
   ModelSet of_q = queries_backward(build, latent, d_q);
-  model_build_memory(build, MODEL_BACKWARD, "q_proj.sum", 3 * own_bytes(build, build->h), d_x | of_q, 0);
+  model_build_memory(build, MODEL_BACKWARD, "q_proj.sum", 3 * model_element(build, d_x) * build->between * build->h,
+                     d_x | of_q, 0);
   return d_x;
 }

@@ -12,6 +12,7 @@
  * branch. Projections: model-projections.h, model-latent.h; MLP: model-mlp.h,
  * model-experts.h. Backward runs in the order of autograd: what forward did last comes first, and a tensor that several
  * ops read gets its gradients summed as they come. */
+#include "model-autocast.h"
 #include "model-cross.h"
 #include "model-experts.h"
 #include "model-further.h"
@@ -37,8 +38,9 @@ typedef struct {
   ModelLinear o;
   ModelMlp mlp;
   ModelExperts experts;
-  ModelRelative relative; /* of attention whose scores have a bias */
-  ModelCross cross;       /* a decoder's, beside an encoder */
+  ModelSet experts_x, experts_read; /* their input, and what they multiply */
+  ModelRelative relative;           /* of attention whose scores have a bias */
+  ModelCross cross;                 /* a decoder's, beside an encoder */
   ModelNorm cross_norm;
   ModelSet crossed, cross_mask; /* the residual stream after it */
   ModelFurther further;         /* where the layer foretells a further token */
@@ -49,8 +51,27 @@ typedef struct {
   ModelSet attention_mask, mlp_mask;             /* of the dropouts that end the branches */
 } Layer;
 
-static double stream_bytes(const ModelBuild *build) {
-  return build->e * build->between * build->h;
+/* Elements of the residual stream, and of what goes into it. */
+static double stream_elements(const ModelBuild *build) {
+  return build->between * build->h;
+}
+
+/* What a branch makes, in the precision of its matmuls. */
+static ModelSet branch_inner(ModelBuild *build, const char *name) {
+  return model_build_inner(build, name, build->e * stream_elements(build));
+}
+
+static ModelSet stream_inner(ModelBuild *build, const char *name) {
+  return model_stream_inner(build, name, stream_elements(build));
+}
+
+static ModelSet stream_end(ModelBuild *build, const char *name, ModelTensorRole role) {
+  return model_stream_tensor(build, name, role, stream_elements(build));
+}
+
+/* What a norm makes of the stream for a branch: as wide, unless compiled it is cast at once. */
+static ModelSet normed_inner(ModelBuild *build, const char *name) {
+  return build->recipe->compiled ? branch_inner(build, name) : stream_inner(build, name);
 }
 
 static gboolean is_parallel(const ModelBuild *build) {
@@ -81,6 +102,7 @@ static void define_attention(ModelBuild *build, Layer *layer) {
   layer->o = model_linear(build, &o_names, MODEL_ROWS, build->c, build->h, model_build_has(build, MODEL_O_BIAS));
   if (model_build_has(build, MODEL_SINKS)) {
     layer->sinks = model_build_parameter(build, "sinks", build->a, 1);
+    model_build_uncast(build, layer->sinks);
     model_build_place(build, layer->sinks, MODEL_PLACE_SPLIT, build->a * build->tensor);
   }
   if (model_relative_is(build))
@@ -126,14 +148,15 @@ static gboolean has_branch_dropout(const ModelBuild *build) {
 /* What the two ends of a branch are called, after the branch and its last linear layer. */
 typedef struct {
   const char *out, *dropped, *mask, *dropout, *d_dropped, *dropout_backward, *residual, *residual_backward;
-  const char *ended, *sum, *d_ended, *d_sum;
+  const char *ended, *sum, *d_ended, *d_sum, *cast, *d_cast;
 } BranchNames;
 #define BRANCH_NAMES(branch, last)                                                                                     \
   {                                                                                                                    \
     .out = branch "_out", .dropped = branch "_out_dropped", .mask = branch "_out_mask", .dropout = last ".dropout",    \
     .d_dropped = "d_" branch "_out", .dropout_backward = last ".dropout.backward", .residual = branch "_residual",     \
     .residual_backward = branch "_residual.backward", .ended = branch "_ended", .sum = branch "_sum",                  \
-    .d_ended = "d_" branch "_ended", .d_sum = "d_" branch "_sum"                                                       \
+    .d_ended = "d_" branch "_ended", .d_sum = "d_" branch "_sum", .cast = branch "_autocast.backward",                 \
+    .d_cast = "d_" branch "_16bit"                                                                                     \
   }
 static const BranchNames attention_branch = BRANCH_NAMES("attention", "o_proj");
 static const BranchNames cross_branch = BRANCH_NAMES("cross", "cross_o_proj");
@@ -143,37 +166,62 @@ static const BranchNames mlp_branch = BRANCH_NAMES("mlp", "down_proj");
  * by one kernel that reads both, and writes the sum and the mask. */
 static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet branch, ModelSet *ret_mask,
                          ModelSet residual, ModelSet sum) {
-  double elements = build->between * build->h;
+  double elements = stream_elements(build);
+  double bytes = model_element(build, branch) + model_element(build, residual) + model_element(build, sum);
   if (has_branch_dropout(build))
     *ret_mask = model_build_inner(build, names->mask, elements);
   if (has_branch_dropout(build) && build->fused_activation) {
-    model_build_memory(build, MODEL_FORWARD, names->residual, 3 * stream_bytes(build) + elements, branch | residual,
+    model_build_memory(build, MODEL_FORWARD, names->residual, (bytes + 1) * elements, branch | residual,
                        sum | *ret_mask)
         ->saves = *ret_mask;
     return;
   }
   if (has_branch_dropout(build)) {
-    ModelSet dropped = model_build_inner(build, names->dropped, stream_bytes(build));
+    ModelSet dropped = branch_inner(build, names->dropped);
     model_dropout_forward(build, names->dropout, elements, branch, dropped, *ret_mask);
     branch = dropped;
   }
-  model_build_memory(build, MODEL_FORWARD, names->residual, 3 * stream_bytes(build), branch | residual, sum);
+  model_build_memory(build, MODEL_FORWARD, names->residual, bytes * elements, branch | residual, sum);
 }
 
-/* The gradient that enters the branch. */
+/* The gradient that enters the branch: of a stream in fp32 cast first, in one kernel with dropout where that is fused.
+ */
 static ModelSet enter_backward(ModelBuild *build, const BranchNames *names, ModelSet mask, ModelSet d_sum) {
-  if (!has_branch_dropout(build))
+  gboolean drops = has_branch_dropout(build);
+  double elements = stream_elements(build);
+  if (!drops || !build->fused_activation)
+    d_sum = model_narrow(build, MODEL_BACKWARD, names->cast, names->d_cast, elements, d_sum);
+  if (!drops)
     return d_sum;
-  ModelSet d_branch = model_build_inner(build, names->d_dropped, stream_bytes(build));
-  model_dropout_backward(build, names->dropout_backward, build->between * build->h, mask, d_sum, d_branch);
+  ModelSet d_branch = branch_inner(build, names->d_dropped);
+  model_dropout_backward(build, names->dropout_backward, elements, mask, d_sum, d_branch);
   return d_branch;
+}
+
+/* The stream's gradient past a branch: what came by it and what came through the branch, two in, one out. */
+static void past_backward(ModelBuild *build, const BranchNames *names, ModelSet parts, ModelSet d_stream) {
+  model_build_memory(build, MODEL_BACKWARD, names->residual_backward, 3 * build->w * stream_elements(build), parts,
+                     d_stream);
+}
+
+/* The same where the branch before goes on with it: compiled, one kernel leaves it in 16 bits too. */
+static void between_backward(ModelBuild *build, const BranchNames *names, const BranchNames *before, ModelSet parts,
+                             ModelSet d_stream) {
+  double elements = stream_elements(build);
+  gboolean copies = build->recipe->compiled && model_is_wide(build, d_stream) && !has_branch_dropout(build) &&
+                    !model_build_has(build, MODEL_POST_NORM);
+  ModelSet copy = copies ? branch_inner(build, before->d_cast) : 0;
+  model_build_memory(build, MODEL_BACKWARD, names->residual_backward,
+                     (3 * build->w + (copies ? build->e : 0)) * elements, parts, d_stream | copy);
+  if (copies)
+    build->narrowed = (ModelMade){d_stream, copy};
 }
 
 /* The branch's output through the norm that ends it, if any. */
 static ModelSet end_forward(ModelBuild *build, const BranchNames *names, ModelNorm *norm, ModelSet branch) {
   if (!model_build_has(build, MODEL_BRANCH_NORM))
     return branch;
-  ModelSet ended = model_build_inner(build, names->ended, stream_bytes(build));
+  ModelSet ended = branch_inner(build, names->ended);
   model_norm_forward(build, norm, branch, ended);
   return ended;
 }
@@ -182,21 +230,21 @@ static ModelSet end_backward(ModelBuild *build, const BranchNames *names, const 
                              ModelSet d_ended) {
   if (!model_build_has(build, MODEL_BRANCH_NORM))
     return d_ended;
-  ModelSet d_branch = model_build_inner(build, names->d_ended, stream_bytes(build));
+  ModelSet d_branch = branch_inner(build, names->d_ended);
   model_norm_backward(build, norm, branch, d_ended, d_branch);
   return d_branch;
 }
 
 /* Where the sum is normed: the tensor for it, in place of the stream's. */
 static ModelSet sum_tensor(ModelBuild *build, const BranchNames *names, ModelSet stream) {
-  return model_build_has(build, MODEL_POST_NORM) ? model_build_inner(build, names->sum, stream_bytes(build)) : stream;
+  return model_build_has(build, MODEL_POST_NORM) ? stream_inner(build, names->sum) : stream;
 }
 
 static ModelSet sum_backward(ModelBuild *build, const BranchNames *names, const ModelNorm *norm, ModelSet sum,
                              ModelSet d_stream) {
   if (!model_build_has(build, MODEL_POST_NORM))
     return d_stream;
-  ModelSet d_sum = model_build_inner(build, names->d_sum, stream_bytes(build));
+  ModelSet d_sum = stream_inner(build, names->d_sum);
   model_norm_backward(build, norm, sum, d_stream, d_sum);
   return d_sum;
 }
@@ -205,9 +253,20 @@ static ModelSet sum_backward(ModelBuild *build, const BranchNames *names, const 
 static ModelSet enter_forward(ModelBuild *build, ModelNorm *norm, const char *name, ModelSet stream) {
   if (!model_build_has(build, MODEL_PRE_NORM))
     return stream;
-  ModelSet normed = model_build_inner(build, name, stream_bytes(build));
+  ModelSet normed = normed_inner(build, name);
   model_norm_forward(build, norm, stream, normed);
-  return normed;
+  return model_copies_once(build)
+             ? model_narrow(build, MODEL_FORWARD, norm->names->cast, norm->names->copy, stream_elements(build), normed)
+             : normed;
+}
+
+/* The gradient of what the norm made, from that of the one copy of it. */
+static ModelSet made_backward(ModelBuild *build, const ModelNorm *norm, ModelSet d_copy) {
+  if (!model_copies_once(build) || build->recipe->compiled)
+    return d_copy;
+  ModelSet d_made = stream_inner(build, norm->names->d_made);
+  model_widen(build, norm->names->cast_backward, stream_elements(build), d_copy, d_made);
+  return d_made;
 }
 
 /* The gradient that it hands the stream. */
@@ -215,7 +274,8 @@ static ModelSet leave_backward(ModelBuild *build, const ModelNorm *norm, const c
                                ModelSet d_normed) {
   if (!model_build_has(build, MODEL_PRE_NORM))
     return d_normed;
-  ModelSet of_norm = model_build_inner(build, name, stream_bytes(build));
+  ModelSet of_norm = stream_inner(build, name);
+  d_normed = made_backward(build, norm, d_normed);
   model_norm_backward(build, norm, stream, d_normed, of_norm);
   return of_norm;
 }
@@ -233,7 +293,7 @@ static ModelSet attention_forward(ModelBuild *build, Layer *layer, ModelSet x) {
   }
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->c);
   model_attention_forward(build, &layer->attention);
-  ModelSet out = model_build_inner(build, attention_branch.out, stream_bytes(build));
+  ModelSet out = branch_inner(build, attention_branch.out);
   model_projections_output(build, &layer->o, layer->attention.context, out);
   layer->attention_ended = out;
   return end_forward(build, &attention_branch, &layer->attention_end, out);
@@ -253,9 +313,9 @@ static ModelSet cross_forward(ModelBuild *build, Layer *layer) {
   if (!model_cross_is(build))
     return layer->middle;
   ModelSet normed = enter_forward(build, &layer->cross_norm, "cross_normed", layer->middle);
-  ModelSet out = model_build_inner(build, cross_branch.out, stream_bytes(build));
+  ModelSet out = branch_inner(build, cross_branch.out);
   model_cross_forward(build, &layer->cross, normed, out);
-  ModelSet crossed = model_build_inner(build, "crossed", stream_bytes(build));
+  ModelSet crossed = stream_inner(build, "crossed");
   join_forward(build, &cross_branch, out, &layer->cross_mask, layer->middle, crossed);
   return crossed;
 }
@@ -266,16 +326,32 @@ static ModelSet cross_backward(ModelBuild *build, Layer *layer, ModelSet d_cross
   ModelSet d_branch = enter_backward(build, &cross_branch, layer->cross_mask, d_crossed);
   ModelSet d_normed = model_cross_backward(build, &layer->cross, d_branch);
   ModelSet of_cross = leave_backward(build, &layer->cross_norm, "d_middle_of_cross_norm", layer->middle, d_normed);
-  ModelSet d_middle = model_build_inner(build, "d_middle", stream_bytes(build));
-  model_build_memory(build, MODEL_BACKWARD, cross_branch.residual_backward, 3 * stream_bytes(build),
-                     d_crossed | of_cross, d_middle);
+  ModelSet d_middle = stream_inner(build, "d_middle");
+  past_backward(build, &cross_branch, d_crossed | of_cross, d_middle);
   return d_middle;
 }
 
+/* Under autocast the router and all experts are taken to read one copy in 16 bits. */
+static void experts_forward(ModelBuild *build, Layer *layer, ModelSet x, ModelSet out) {
+  layer->experts_read =
+      model_narrow(build, MODEL_FORWARD, "experts.autocast", "experts.input_16bit", stream_elements(build), x);
+  layer->experts_x = x;
+  model_experts_forward(build, &layer->experts, layer->experts_read, out);
+}
+
+static ModelSet experts_backward(ModelBuild *build, Layer *layer, ModelSet d_out) {
+  ModelSet d_read = model_experts_backward(build, &layer->experts, d_out);
+  if (layer->experts_read == layer->experts_x)
+    return d_read;
+  ModelSet d_x = stream_inner(build, "d_experts_input");
+  model_widen(build, "experts.autocast.backward", stream_elements(build), d_read, d_x);
+  return d_x;
+}
+
 static ModelSet mlp_forward(ModelBuild *build, Layer *layer, ModelSet x) {
-  ModelSet out = model_build_inner(build, mlp_branch.out, stream_bytes(build));
+  ModelSet out = branch_inner(build, mlp_branch.out);
   if (build->mixes)
-    model_experts_forward(build, &layer->experts, x, out);
+    experts_forward(build, layer, x, out);
   else
     model_mlp_forward(build, &layer->mlp, x, out);
   layer->mlp_ended = out;
@@ -285,19 +361,18 @@ static ModelSet mlp_forward(ModelBuild *build, Layer *layer, ModelSet x) {
 static ModelSet mlp_backward(ModelBuild *build, Layer *layer, ModelSet d_ended) {
   ModelSet d_out = end_backward(build, &mlp_branch, &layer->mlp_end, layer->mlp_ended, d_ended);
   if (build->mixes)
-    return model_experts_backward(build, &layer->experts, d_out);
+    return experts_backward(build, layer, d_out);
   return model_mlp_backward(build, &layer->mlp, d_out);
 }
 
 /* ---- One branch after the other ---- */
 
 static void forward(ModelBuild *build, Layer *layer) {
-  double stream = stream_bytes(build);
   layer->input = model_further_is(build) ? model_further_enter(build, &layer->further)
-                                         : model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+                                         : stream_end(build, "input", MODEL_TENSOR_INPUT);
   layer->normed = enter_forward(build, &layer->input_norm, "normed", layer->input);
   ModelSet attention = attention_forward(build, layer, layer->normed);
-  layer->middle = model_build_inner(build, "middle", stream);
+  layer->middle = stream_inner(build, "middle");
   layer->attention_sum = sum_tensor(build, &attention_branch, layer->middle);
   join_forward(build, &attention_branch, attention, &layer->attention_mask, layer->input, layer->attention_sum);
   if (layer->attention_sum != layer->middle)
@@ -305,8 +380,8 @@ static void forward(ModelBuild *build, Layer *layer) {
   layer->crossed = cross_forward(build, layer);
   layer->middle_normed = enter_forward(build, &layer->post_norm, "middle_normed", layer->crossed);
   ModelSet mlp = mlp_forward(build, layer, layer->middle_normed);
-  ModelSet output = model_further_is(build) ? model_build_inner(build, "further_made", stream)
-                                            : model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  ModelSet output =
+      model_further_is(build) ? stream_inner(build, "further_made") : stream_end(build, "output", MODEL_TENSOR_OUTPUT);
   layer->mlp_sum = sum_tensor(build, &mlp_branch, output);
   join_forward(build, &mlp_branch, mlp, &layer->mlp_mask, layer->crossed, layer->mlp_sum);
   if (layer->mlp_sum != output)
@@ -316,24 +391,22 @@ static void forward(ModelBuild *build, Layer *layer) {
 }
 
 static void backward(ModelBuild *build, Layer *layer) {
-  double stream = stream_bytes(build);
   ModelSet d_output = model_further_is(build) ? model_further_leave_backward(build, &layer->further)
-                                              : model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+                                              : stream_end(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT);
   ModelSet d_sum = sum_backward(build, &mlp_branch, &layer->post_norm, layer->mlp_sum, d_output);
   ModelSet of_mlp = mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_sum));
   of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->crossed, of_mlp);
-  ModelSet d_crossed = model_build_inner(build, model_cross_is(build) ? "d_crossed" : "d_middle", stream);
-  model_build_memory(build, MODEL_BACKWARD, mlp_branch.residual_backward, 3 * stream, d_sum | of_mlp, d_crossed);
+  ModelSet d_crossed = stream_inner(build, model_cross_is(build) ? "d_crossed" : "d_middle");
+  between_backward(build, &mlp_branch, &attention_branch, d_sum | of_mlp, d_crossed);
   ModelSet d_middle = cross_backward(build, layer, d_crossed);
 
   d_sum = sum_backward(build, &attention_branch, &layer->input_norm, layer->attention_sum, d_middle);
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_sum);
   ModelSet of_attention = attention_backward(build, layer, d_branch);
   of_attention = leave_backward(build, &layer->input_norm, "d_input_of_norm", layer->input, of_attention);
-  ModelSet d_input = model_further_is(build) ? model_build_inner(build, "d_further_read", stream)
-                                             : model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
-  model_build_memory(build, MODEL_BACKWARD, attention_branch.residual_backward, 3 * stream, d_sum | of_attention,
-                     d_input);
+  ModelSet d_input = model_further_is(build) ? stream_inner(build, "d_further_read")
+                                             : stream_end(build, "d_input", MODEL_TENSOR_GRAD_INPUT);
+  past_backward(build, &attention_branch, d_sum | of_attention, d_input);
   if (model_further_is(build))
     model_further_enter_backward(build, &layer->further, d_input);
 }
@@ -342,43 +415,42 @@ static void backward(ModelBuild *build, Layer *layer) {
 
 /* Two sums: of both outputs, and of that with the input. */
 static void parallel_forward(ModelBuild *build, Layer *layer) {
-  double stream = stream_bytes(build);
-  layer->input = layer->middle = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  layer->input = layer->middle = stream_end(build, "input", MODEL_TENSOR_INPUT);
   layer->normed = enter_forward(build, &layer->input_norm, "normed", layer->input);
   ModelSet attention = attention_forward(build, layer, layer->normed);
   layer->middle_normed =
       has_one_norm(build) ? layer->normed : enter_forward(build, &layer->post_norm, "middle_normed", layer->input);
   ModelSet mlp = mlp_forward(build, layer, layer->middle_normed);
-  ModelSet both = model_build_inner(build, "middle", stream);
+  ModelSet both = branch_inner(build, "middle");
   join_forward(build, &attention_branch, attention, &layer->attention_mask, mlp, both);
-  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  ModelSet output = stream_end(build, "output", MODEL_TENSOR_OUTPUT);
   join_forward(build, &mlp_branch, both, &layer->mlp_mask, layer->input, output);
 }
 
 /* The gradients of what both branches read, summed, through their norms. */
 static ModelSet parallel_leave(ModelBuild *build, Layer *layer, ModelSet of_mlp, ModelSet of_attention) {
-  double stream = stream_bytes(build);
+  double elements = stream_elements(build);
   if (!has_one_norm(build)) {
     of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->input, of_mlp);
     of_attention = leave_backward(build, &layer->input_norm, "d_input_of_norm", layer->input, of_attention);
     return of_mlp | of_attention;
   }
-  ModelSet both = model_build_inner(build, "d_normed_sum", stream);
-  model_build_memory(build, MODEL_BACKWARD, "branches.sum", 3 * stream, of_mlp | of_attention, both);
+  ModelSet both = model_inner_like(build, "d_normed_sum", elements, of_mlp);
+  model_build_memory(build, MODEL_BACKWARD, "branches.sum", 3 * model_element(build, both) * elements,
+                     of_mlp | of_attention, both);
   return leave_backward(build, &layer->input_norm, "d_input_of_norm", layer->input, both);
 }
 
 static void parallel_backward(ModelBuild *build, Layer *layer) {
-  double stream = stream_bytes(build);
-  ModelSet d_output = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+  ModelSet d_output = stream_end(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT);
   ModelSet d_branches = enter_backward(build, &mlp_branch, layer->mlp_mask, d_output);
   ModelSet of_mlp = mlp_backward(build, layer, d_branches);
   ModelSet of_attention =
       attention_backward(build, layer, enter_backward(build, &attention_branch, layer->attention_mask, d_branches));
   ModelSet of_both = parallel_leave(build, layer, of_mlp, of_attention);
-  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
-  model_build_memory(build, MODEL_BACKWARD, attention_branch.residual_backward, (has_one_norm(build) ? 3 : 4) * stream,
-                     d_output | of_both, d_input);
+  ModelSet d_input = stream_end(build, "d_input", MODEL_TENSOR_GRAD_INPUT);
+  model_build_memory(build, MODEL_BACKWARD, attention_branch.residual_backward,
+                     (has_one_norm(build) ? 3 : 4) * build->w * stream_elements(build), d_output | of_both, d_input);
 }
 
 void model_layer_build(ModelBuild *build) {

@@ -2,14 +2,11 @@
 /* Gated and plain MLPs as operations, each way. */
 #include "model-mlp.h"
 
+#include "model-autocast.h"
 #include "model-projections.h"
 
 static double inside_bytes(const ModelBuild *build, const ModelMlp *mlp) {
   return build->e * build->t * mlp->width;
-}
-
-static double whole_bytes(const ModelBuild *build) {
-  return build->e * build->t * build->h;
 }
 
 static gboolean is_gated(const ModelBuild *build) {
@@ -107,7 +104,7 @@ static ModelSet separate_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSe
   ModelSet d_up = model_build_inner(build, names->d_up, f);
   ModelSet d_silu = build->fused_activation ? 0 : model_build_inner(build, names->d_act, f);
   ModelSet d_gate = model_build_inner(build, names->d_gate, f);
-  ModelSet of_gate = model_build_inner(build, names->of_gate, whole_bytes(build));
+  ModelSet of_gate = model_inner_like(build, names->of_gate, build->t * build->h, mlp->in.x);
   if (build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | mlp->gate_out | mlp->up_out,
                        d_gate | d_up);

@@ -3,6 +3,7 @@
  *
  * Bytes of memory-bound ops are those of the kernels that PyTorch launches for them without fusion, each reading its
  * operands once and writing its result once; the norms' weights and the statistics per row are too small to count. */
+#include "model-autocast.h"
 #include "model-region.h"
 
 #include <math.h>
@@ -88,17 +89,26 @@ static void fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mode
   last_op(build, MODEL_FORWARD)->in_function = is_function(build);
 }
 
+/* What it multiplies: its input, or a copy of its own. */
+static ModelSet cast_input(ModelBuild *build, ModelLinear *linear, ModelSet x) {
+  ModelSet read =
+      model_narrow(build, MODEL_FORWARD, linear->names->cast, linear->names->copy, build->t * linear->in, x);
+  linear->cast = read != x ? read : 0;
+  return read;
+}
+
 void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
   const ModelAdapterNames *adapter = linear->adapter.names;
+  ModelSet read = cast_input(build, linear, x);
   ModelSet partial = model_row_partial(build, linear, y);
   ModelSet plain =
       adapter != NULL ? model_build_inner(build, adapter->plain, build->e * build->t * linear->out) : partial;
   if (linear->fp8.names != NULL)
-    fp8_forward(build, linear, x, plain);
+    fp8_forward(build, linear, read, plain);
   else
-    plain_forward(build, linear, x, plain);
+    plain_forward(build, linear, read, plain);
   if (adapter != NULL)
-    model_adapter_forward(build, &linear->adapter, x, plain, partial);
+    model_adapter_forward(build, &linear->adapter, read, plain, partial);
   model_row_reduce(build, linear, partial, y);
 }
 
@@ -143,16 +153,27 @@ static void reduce_own(ModelBuild *build, const ModelLinear *linear, ModelSet d_
 }
 
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
-  ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
+  gboolean cast = linear->cast != 0;
+  double elements = build->t * linear->in;
+  ModelSet read = cast ? linear->cast : x;
+  ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, read, d_y) : 0;
   ModelSet d_whole = model_row_gather(build, linear, d_y);
-  ModelSet read = model_linear_dgrad(build, linear, d_whole, d_x);
+  ModelSet d_read = cast ? model_build_inner(build, linear->names->d_copy, build->e * elements) : d_x;
+  ModelSet read_of_d_y = model_linear_dgrad(build, linear, d_whole, d_read);
   if (d_whole != d_y)
     model_row_in_chunks(build);
-  model_linear_wgrad(build, linear, x, read);
+  model_linear_wgrad(build, linear, read, read_of_d_y);
   model_linear_bgrad(build, linear, d_y);
   if (has_adapter(linear))
-    model_adapter_sum(build, &linear->adapter, part, d_x);
+    model_adapter_sum(build, &linear->adapter, part, d_read);
+  model_widen(build, linear->names->cast_backward, elements, d_read, d_x);
   reduce_own(build, linear, d_x);
+}
+
+static int norm_parameter(ModelBuild *build, const char *name, double width) {
+  int parameter = model_build_parameter(build, name, width, 1);
+  model_build_uncast(build, parameter);
+  return parameter;
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
@@ -160,11 +181,11 @@ ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
   if (model_build_has(build, MODEL_NORM_PLAIN))
     return norm;
   ModelPlace place = build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE;
-  norm.weight = model_build_parameter(build, names->weight, build->h, 1);
+  norm.weight = norm_parameter(build, names->weight, build->h);
   model_build_place(build, norm.weight, place, build->h);
   if (!model_build_has(build, MODEL_NORM_BIAS))
     return norm;
-  norm.bias = model_build_parameter(build, names->bias, build->h, 1);
+  norm.bias = norm_parameter(build, names->bias, build->h);
   model_build_place(build, norm.bias, place, build->h);
   return norm;
 }
@@ -173,14 +194,14 @@ ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double
   ModelNorm norm = {.names = names, .elements = build->t * width, .weight = -1, .bias = -1};
   if (model_build_has(build, MODEL_QK_NORM_PLAIN))
     return norm;
-  norm.weight = model_build_parameter(build, names->weight, build->d, 1);
+  norm.weight = norm_parameter(build, names->weight, build->d);
   model_build_place(build, norm.weight, MODEL_PLACE_SUMMED, build->d);
   return norm;
 }
 
 ModelNorm model_wide_norm(ModelBuild *build, const ModelNormNames *names, double tokens, double width) {
   ModelNorm norm = {.names = names, .elements = tokens * width, .bias = -1};
-  norm.weight = model_build_parameter(build, names->weight, width, 1);
+  norm.weight = norm_parameter(build, names->weight, width);
   return norm;
 }
 
@@ -188,15 +209,25 @@ static gboolean is_eager_rms(const ModelBuild *build) {
   return !model_build_has(build, MODEL_LAYER_NORM) && !build->fused_norm;
 }
 
+/* Bytes of an element of what a norm reads and of what it makes. Under autocast they differ where a norm reads 16 bits
+ * and its weight is fp32, or where it is compiled with the cast of what it makes. */
+typedef struct {
+  double in, out;
+} Widths;
+
+static gboolean is_half(Widths widths) {
+  return widths.in < MODEL_BYTES_FP32;
+}
+
 /* LayerNorm, and a fused RMSNorm, is one kernel: x in, y out. Eager RMSNorm (transformers' LlamaRMSNorm): x to fp32,
  * its square, the mean, plus epsilon, root, x scaled, cast back, times the weight: eight kernels, two of them on a
  * number per row. In fp32 the casts are no kernels. */
-static ModelPasses norm_forward_passes(const ModelBuild *build) {
-  double e = build->e, w = MODEL_BYTES_FP32;
+static ModelPasses norm_forward_passes(const ModelBuild *build, Widths widths) {
+  double in = widths.in, out = widths.out, w = MODEL_BYTES_FP32;
   if (!is_eager_rms(build))
-    return (ModelPasses){build->fused_norm ? KERNEL_MEMORY : KERNEL_NORM, 1, 2 * e};
-  double casts = build->half ? (e + w) + (w + e) : 0;
-  return (ModelPasses){KERNEL_NORM, build->half ? 8 : 6, casts + 2 * w + w + 2 * w + 2 * e};
+    return (ModelPasses){build->fused_norm ? KERNEL_MEMORY : KERNEL_NORM, 1, in + out};
+  double casts = is_half(widths) ? (in + w) + (w + in) : 0;
+  return (ModelPasses){KERNEL_NORM, is_half(widths) ? 8 : 6, casts + 2 * w + w + 2 * w + in + out};
 }
 
 /* LayerNorm: d_x of d_y and x, and the weight's and bias's sums of d_y and x, in two kernels. Eager RMSNorm, by
@@ -204,20 +235,21 @@ static ModelPasses norm_forward_passes(const ModelBuild *build) {
  * gradients (2 and 3, summed: 1), those of the root and the mean (three on a number per row, expanded: 1), the
  * square's (three kernels: 2, 2 and 3), the sum of both (3) and the cast back; the counts are elements moved, fp32
  * between the casts. */
-static ModelPasses norm_backward_passes(const ModelBuild *build) {
-  double e = build->e, w = MODEL_BYTES_FP32;
+static ModelPasses norm_backward_passes(const ModelBuild *build, Widths widths) {
+  double in = widths.in, out = widths.out, w = MODEL_BYTES_FP32;
   if (!is_eager_rms(build))
-    return (ModelPasses){KERNEL_NORM, 3, 3 * e + 2 * e};
-  double casts = build->half ? (e + w) + (w + e) : 0, outside = 2 * e + 3 * e + e, inside = (2 + 3 + 1 + 1 + 7 + 3) * w;
-  return (ModelPasses){KERNEL_NORM, build->half ? 19 : 17, outside + casts + inside};
+    return (ModelPasses){KERNEL_NORM, 3, (out + 2 * in) + (out + in)};
+  double casts = is_half(widths) ? (in + w) + (w + in) : 0;
+  double outside = (out + in) + (out + in + out) + out, inside = (2 + 3 + 1 + 1 + 7 + 3) * w;
+  return (ModelPasses){KERNEL_NORM, is_half(widths) ? 19 : 17, outside + casts + inside};
 }
 
 /* What of it makes the weight's (and bias's) gradient. */
-static ModelPasses norm_gradient_passes(const ModelBuild *build) {
-  double e = build->e;
+static ModelPasses norm_gradient_passes(const ModelBuild *build, Widths widths) {
+  double in = widths.in, out = widths.out;
   if (!is_eager_rms(build))
-    return (ModelPasses){KERNEL_NORM, 2, 2 * e};
-  return (ModelPasses){KERNEL_NORM, 2, 3 * e + e};
+    return (ModelPasses){KERNEL_NORM, 2, out + in};
+  return (ModelPasses){KERNEL_NORM, 2, (out + in + out) + out};
 }
 
 /* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32;
@@ -225,13 +257,15 @@ static ModelPasses norm_gradient_passes(const ModelBuild *build) {
  * product. */
 static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
   double elements = norm->elements;
-  norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
-  norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
+  Widths widths = {model_element(build, x), model_element(build, y)};
+  gboolean half = is_half(widths);
+  norm->wide = half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
+  norm->scaled = model_build_inner(build, norm->names->scaled, widths.in * elements);
   ModelSet square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
-  ModelPasses passes = norm_forward_passes(build);
-  ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
-                                    elements * passes.bytes, x | square,
-                                    y | norm->scaled | square | (build->half ? norm->wide : 0));
+  ModelPasses passes = norm_forward_passes(build, widths);
+  ModelOp *op =
+      model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
+                          elements * passes.bytes, x | square, y | norm->scaled | square | (half ? norm->wide : 0));
   op->saves = norm->wide | norm->scaled;
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
@@ -245,7 +279,7 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet
     eager_rms_forward(build, norm, x, y);
     return;
   }
-  ModelPasses passes = norm_forward_passes(build);
+  ModelPasses passes = norm_forward_passes(build, (Widths){model_element(build, x), model_element(build, y)});
   ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
                                     norm->elements * passes.bytes, x, y);
   op->saves = x;
@@ -254,12 +288,13 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet
 
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x) {
   double elements = norm->elements;
+  Widths widths = {model_element(build, x), model_element(build, d_y)};
   ModelSet kept = x, scratch = 0;
   if (is_eager_rms(build)) {
     kept = norm->wide | norm->scaled;
     scratch = model_build_scratch(build, norm->names->d_wide, RMS_BACKWARD_TENSORS * MODEL_BYTES_FP32 * elements);
   }
-  ModelPasses passes = norm_backward_passes(build);
+  ModelPasses passes = norm_backward_passes(build, widths);
   ModelOp *op = model_build_kernels(build, MODEL_BACKWARD, norm->names->backward, passes.kind, passes.launches,
                                     elements * passes.bytes, kept | d_y | scratch, d_x | scratch);
   op->uses = parameter_mask(norm->weight, -1);
@@ -267,7 +302,7 @@ void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, M
   op->also_gradient_of = norm->bias;
   if (norm->weight < 0)
     return;
-  ModelPasses sums = norm_gradient_passes(build);
+  ModelPasses sums = norm_gradient_passes(build, widths);
   op->for_gradient.reads = is_eager_rms(build) ? norm->scaled : 0;
   op->for_gradient.bytes = (guint64)(elements * sums.bytes);
   op->for_gradient.launches = sums.launches;
@@ -275,10 +310,12 @@ void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, M
 
 void model_dropout_forward(ModelBuild *build, const char *name, double elements, ModelSet x, ModelSet y,
                            ModelSet mask) {
-  model_build_memory(build, MODEL_FORWARD, name, elements * (2 * build->e + 1), x, y | mask)->saves = mask;
+  double bytes = model_element(build, x) + model_element(build, y) + 1;
+  model_build_memory(build, MODEL_FORWARD, name, elements * bytes, x, y | mask)->saves = mask;
 }
 
 void model_dropout_backward(ModelBuild *build, const char *name, double elements, ModelSet mask, ModelSet d_y,
                             ModelSet d_x) {
-  model_build_memory(build, MODEL_BACKWARD, name, elements * (2 * build->e + 1), mask | d_y, d_x);
+  double bytes = model_element(build, d_y) + model_element(build, d_x) + 1;
+  model_build_memory(build, MODEL_BACKWARD, name, elements * bytes, mask | d_y, d_x);
 }

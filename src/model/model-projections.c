@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries, keys and values: as matmuls of their own, or as one and what is copied out of it. */
 #include "model-projections.h"
+#include "model-autocast.h"
 #include "model-fp8.h"
 
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
@@ -9,11 +10,6 @@ static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = 
 static const ModelRegionNames k_region = MODEL_REGION_NAMES("k_in"), v_region = MODEL_REGION_NAMES("v_in");
 
 static const ModelNormNames q_norm_names = MODEL_NORM_NAMES("q_norm"), k_norm_names = MODEL_NORM_NAMES("k_norm");
-
-/* Of what the projections read. */
-static double stream_bytes(const ModelBuild *build) {
-  return build->e * build->t * build->h;
-}
 
 static double query_bytes(const ModelBuild *build) {
   return build->e * build->t * build->q;
@@ -96,14 +92,22 @@ void model_projections_define(ModelBuild *build, ModelProjections *projections) 
 
 /* ---- Norms of heads ---- */
 
+/* Transformers' RMSNorm of 16 bits times its fp32 weight is fp32, which the rotary embedding goes on with; but that of
+ * some families casts back (olmo2's; gemma's, which have norms at branches' ends too). */
+static ModelSet head_normed(ModelBuild *build, const char *name, double width) {
+  static const ModelTraits others = MODEL_LAYER_NORM | MODEL_QK_NORM_WIDE | MODEL_QK_NORM_PLAIN | MODEL_BRANCH_NORM;
+  gboolean wide = !build->fused_norm && model_build_has(build, MODEL_ROTARY) && !model_build_has(build, others);
+  ModelSet normed = model_build_inner(build, name, (wide ? build->w : build->e) * build->t * width);
+  return wide ? model_stream_of(build, normed) : normed;
+}
+
 /* What is turned, or attention reads: q and k themselves, or normed. */
 static void norms_forward(ModelBuild *build, ModelProjections *projections, ModelSet *q, ModelSet *k) {
   if (!has_head_norms(build))
     return;
   projections->q_plain = *q;
   projections->k_plain = *k;
-  ModelSet q_normed = model_build_inner(build, "q_normed", query_bytes(build));
-  ModelSet k_normed = model_build_inner(build, "k_normed", key_bytes(build));
+  ModelSet q_normed = head_normed(build, "q_normed", build->q), k_normed = head_normed(build, "k_normed", build->kv);
   model_norm_forward(build, &projections->q_norm, *q, q_normed);
   model_norm_forward(build, &projections->k_norm, *k, k_normed);
   *q = q_normed;
@@ -167,15 +171,22 @@ static gboolean is_complex(const ModelBuild *build) {
 
 /* As transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out, of half),
  * the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin, the
- * two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
-static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction) {
+ * two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. Under
+ * autocast cos and sin are of the residual stream's fp32 (models/llama/modeling_llama.py, LlamaRotaryEmbedding), and so
+ * are products and sum, which attention casts; back, the gradient is cast to fp32, and that of each product to x's own
+ * type. */
+static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction, double x) {
+  double product = build->w;
+  gboolean casts = product > build->e, casts_back = product > x;
   if (build->fused)
     return (ModelPasses){KERNEL_MEMORY, 1, 2 * build->e};
   if (is_complex(build))
     return complex_passes(build);
+  double cast = casts ? product + build->e : 0, cast_back = casts_back ? 2 * (product + x) : 0;
   if (direction == MODEL_FORWARD)
-    return (ModelPasses){KERNEL_ROTARY, 10, (2 + 1 + 2 + 2 + 3) * build->e};
-  return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
+    return (ModelPasses){KERNEL_ROTARY, casts ? 12 : 10, 2 * (x + product) + (1 + 2) * x + 3 * product + cast};
+  return (ModelPasses){KERNEL_ROTARY, (casts ? 20 : 18) + (casts_back ? 4 : 0),
+                       cast + (2 + 2) * product + cast_back + (4 + 1 + 3 + 3) * x};
 }
 
 /* Of each head. */
@@ -184,15 +195,17 @@ static double turned_part(const ModelBuild *build) {
   return dim > 0 ? dim / build->d : 1;
 }
 
-static void rope(ModelBuild *build, ModelDirection direction, const char *name, ModelSet reads, ModelSet writes) {
-  ModelPasses passes = rope_passes(build, direction);
+/* `x`: bytes of an element of queries and keys before they are turned. */
+static void rope(ModelBuild *build, ModelDirection direction, const char *name, double x, ModelSet reads,
+                 ModelSet writes) {
+  ModelPasses passes = rope_passes(build, direction, x);
   model_build_kernels(build, direction, name, passes.kind, passes.launches,
                       turned_part(build) * passes.bytes * build->t * (build->q + build->kv), reads, writes);
 }
 
-/* What is made on the way: as complex numbers fp32 copies of both, and the products. */
+/* What is made on the way: as complex numbers fp32 copies of both, and the products; under autocast their fp32 sums. */
 static double turned_bytes(const ModelBuild *build) {
-  double width = is_complex(build) ? 2 * MODEL_BYTES_FP32 / build->e : 1;
+  double width = is_complex(build) ? 2 * MODEL_BYTES_FP32 / build->e : build->w / build->e;
   return width * (query_bytes(build) + key_bytes(build));
 }
 
@@ -202,16 +215,18 @@ static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensor
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", turned_bytes(build));
   at->q = model_build_inner(build, "q", query_bytes(build));
   at->k = model_build_inner(build, "k", key_bytes(build));
-  rope(build, MODEL_FORWARD, "rope", plain | turned, at->q | at->k | turned);
+  rope(build, MODEL_FORWARD, "rope", model_element(build, plain), plain | turned, at->q | at->k | turned);
 }
 
-static void rope_backward(ModelBuild *build, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
+/* `plain`: what was turned. */
+static void rope_backward(ModelBuild *build, ModelSet plain, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
   if (!model_build_has(build, MODEL_ROTARY))
     return;
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", turned_bytes(build));
-  *ret_d_q = model_build_inner(build, "d_q_unrotated", query_bytes(build));
-  *ret_d_k = model_build_inner(build, "d_k_unrotated", key_bytes(build));
-  rope(build, MODEL_BACKWARD, "rope.backward", d_turned | turned, *ret_d_q | *ret_d_k | turned);
+  *ret_d_q = model_inner_like(build, "d_q_unrotated", build->t * build->q, plain);
+  *ret_d_k = model_inner_like(build, "d_k_unrotated", build->t * build->kv, plain);
+  rope(build, MODEL_BACKWARD, "rope.backward", model_element(build, plain), d_turned | turned,
+       *ret_d_q | *ret_d_k | turned);
 }
 
 /* ---- Forward ---- */
@@ -230,7 +245,7 @@ static void copied_forward(ModelBuild *build, ModelSet qkv, ModelAttentionTensor
   reorder(build, MODEL_FORWARD, "qkv_apart", all_bytes(build), qkv, q | kv_apart);
   model_build_memory(build, MODEL_FORWARD, "kv_joined", 2 * pair, kv_apart, joined);
   reorder(build, MODEL_FORWARD, "kv_reordered", pair, joined, kv);
-  rope(build, MODEL_FORWARD, "rope", q | kv, 0);
+  rope(build, MODEL_FORWARD, "rope", build->e, q | kv, 0);
   at->q = q;
   at->k = at->v = kv;
 }
@@ -256,6 +271,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
                          at->v);
   }
   norms_forward(build, projections, &at->q, &at->k);
+  projections->turned = at->q | at->k;
   rope_forward(build, at->q | at->k, at);
 }
 
@@ -297,7 +313,7 @@ static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
   ModelSet d_kv = model_build_inner(build, "d_kv", pair),
            d_apart = model_build_inner(build, "d_apart", all_bytes(build));
   model_build_memory(build, MODEL_BACKWARD, "split_kv.backward", 2 * pair, d_k | d_v, d_kv);
-  rope(build, MODEL_BACKWARD, "rope.backward", d_q | d_kv, 0);
+  rope(build, MODEL_BACKWARD, "rope.backward", build->e, d_q | d_kv, 0);
   reorder(build, MODEL_BACKWARD, "qkv_stacked", all_bytes(build), d_q | d_kv, d_apart);
   ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
   reorder(build, MODEL_BACKWARD, "qkv_apart.backward", all_bytes(build), d_apart, d_qkv);
@@ -306,7 +322,7 @@ static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
 
 static ModelSet joined_backward(ModelBuild *build, const ModelProjections *projections, ModelSet d_q, ModelSet d_k,
                                 ModelSet d_v) {
-  rope_backward(build, d_q | d_k, &d_q, &d_k);
+  rope_backward(build, projections->turned, d_q | d_k, &d_q, &d_k);
   norms_backward(build, projections, &d_q, &d_k);
   ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
   model_build_memory(build, MODEL_BACKWARD, "split_qkv.backward", 2 * all_bytes(build), d_q | d_k | d_v, d_qkv);
@@ -315,10 +331,10 @@ static ModelSet joined_backward(ModelBuild *build, const ModelProjections *proje
 
 static ModelSet separate_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
                                   ModelSet d_q, ModelSet d_k, ModelSet d_v, ModelSet d_normed) {
-  rope_backward(build, d_q | d_k, &d_q, &d_k);
+  rope_backward(build, projections->turned, d_q | d_k, &d_q, &d_k);
   norms_backward(build, projections, &d_q, &d_k);
-  ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
-  ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
+  ModelSet of_k = model_inner_like(build, "d_normed_of_k", build->t * build->h, normed->x);
+  ModelSet of_q = model_inner_like(build, "d_normed_of_q", build->t * build->h, normed->x);
   model_region_return(build, normed);
   model_linear_backward(build, &projections->v, model_region_read_by(build, &projections->v_in, normed), d_v, d_normed);
   ModelSet sum = model_region_part(build, normed, &v_region, d_normed);

@@ -20,6 +20,7 @@ typedef struct {
   ModelLinear q, k, v, qkv;  /* one or the others */
   ModelNorm q_norm, k_norm;  /* where the shape has them: before rope */
   ModelSet q_plain, k_plain; /* what they norm */
+  ModelSet turned;           /* what rope turns */
   ModelRegion k_in, v_in;    /* separate: what k and v read; q reads the region that was entered */
 } ModelProjections;
 

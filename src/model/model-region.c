@@ -10,6 +10,7 @@
  *
  * Chunk by chunk the gather and the scatter are rings of tensor - 1 steps, each of one rank's tokens. */
 #include "model-region.h"
+#include "model-autocast.h"
 #include "model-fp8.h"
 
 static double between_bytes(const ModelBuild *build, double width) {
@@ -170,8 +171,8 @@ void model_region_return(ModelBuild *build, ModelRegion *region) {
 }
 
 ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region) {
-  return model_build_inner(build, build->sequence ? region->names->d_whole : region->names->d_x,
-                           whole_bytes(build, region->width));
+  return model_inner_like(build, build->sequence ? region->names->d_whole : region->names->d_x,
+                          build->t * region->width, region->x);
 }
 
 static ModelSet leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole, gboolean asynchronous) {
@@ -206,8 +207,9 @@ ModelSet model_region_part(ModelBuild *build, const ModelRegion *region, const M
 
 /* Two in, one out. */
 void model_region_sum(ModelBuild *build, const ModelRegion *region, const char *sum, ModelSet parts) {
-  double bytes = scatters_each(build) ? between_bytes(build, region->width) : whole_bytes(build, region->width);
-  model_build_memory(build, MODEL_BACKWARD, sum, 3 * bytes, parts, 0);
+  double tokens = scatters_each(build) ? build->between : build->t;
+  model_build_memory(build, MODEL_BACKWARD, sum, 3 * model_element(build, region->x) * tokens * region->width, parts,
+                     0);
 }
 
 ModelSet model_region_leave_sum(ModelBuild *build, const ModelRegion *region, ModelSet sum) {
@@ -221,7 +223,7 @@ ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const Mod
     model_linear_backward(build, linear, region->again, d_y, d_whole);
     return d_whole;
   }
-  if (!build->share->async_gradient || linear->adapter.names != NULL) {
+  if (!build->share->async_gradient || linear->adapter.names != NULL || linear->cast != 0) {
     model_linear_backward(build, linear, region->again, d_y, d_whole);
     return leave(build, region, d_whole, FALSE);
   }

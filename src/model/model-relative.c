@@ -37,9 +37,11 @@ void model_relative_define(ModelBuild *build, ModelRelative *relative) {
                               .table = -1};
   if (has_each(build))
     relative->side = MODEL_SIDE_NONE;
-  if (relative->makes)
-    relative->table =
-        model_build_parameter(build, relative->names->table, (double)build->shape->relative_buckets, build->a);
+  if (!relative->makes)
+    return;
+  relative->table =
+      model_build_parameter(build, relative->names->table, (double)build->shape->relative_buckets, build->a);
+  model_build_uncast(build, relative->table);
 }
 
 void model_relative_define_cross(ModelBuild *build, ModelRelative *relative) {

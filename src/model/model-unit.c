@@ -128,10 +128,10 @@ guint64 model_unit_elements(const ModelUnit *unit) {
   return elements;
 }
 
-guint64 model_unit_plain_elements(const ModelUnit *unit) {
+guint64 model_unit_cast_elements(const ModelUnit *unit) {
   guint64 elements = 0;
   for (guint i = 0; i < unit->n_parameters; i++)
-    elements += unit->parameters[i].shared || unit->parameters[i].packed ? 0 : unit->parameters[i].elements;
+    elements += unit->parameters[i].uncast || unit->parameters[i].packed ? 0 : unit->parameters[i].elements;
   return elements;
 }
 

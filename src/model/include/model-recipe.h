@@ -97,6 +97,9 @@ typedef struct ModelRecipe {
                                  framework */
   gboolean use_cache;         /* layers' keys and values are outputs of the model, which the training loop holds until
                                  the next forward returns */
+  gboolean autocast;          /* parameters are fp32 under torch.autocast: the residual stream and norms are fp32,
+                                 matmuls of the precision's 16 bits: model-autocast.h. On one rank of each axis. Set by
+                                 whoever knows how parameters are kept */
   guint32 wgrad_bytes;        /* that a weight's gradient takes an element where its matmul adds to what is there, read
                                  and written; 0: it makes one of the precision's bytes. Set by whoever knows the
                                  framework */

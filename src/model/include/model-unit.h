@@ -117,6 +117,7 @@ typedef struct {
                       In a joined projection only its keys and values are copies */
   gboolean packed;   /* kept in 4 or 8 bits: `elements` are those of its storage, `whole` what they stand for */
   guint64 constants; /* bytes beside it that every rank holds: maxima of its blocks or rows */
+  gboolean uncast;   /* under autocast it is read, and its gradient made, in fp32: norms, tables */
 } ModelParameter;
 
 typedef enum {
@@ -265,8 +266,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
 
 /* Elements of the unit's own parameters, shared ones left out. */
 guint64 model_unit_elements(const ModelUnit *unit);
-/* Of these, those that are numbers of the model's precision: not packed. */
-guint64 model_unit_plain_elements(const ModelUnit *unit);
+/* Elements that autocast over fp32 parameters casts, a tied table as the head's: of what is neither uncast nor packed.
+ */
+guint64 model_unit_cast_elements(const ModelUnit *unit);
 /* Bytes of constants beside them. */
 guint64 model_unit_constants(const ModelUnit *unit);
 /* Bytes of a set of the unit's tensors. */

@@ -30,8 +30,10 @@ gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **e
   if (recipe->zero_stage != 0)
     return conf_settings_fail(settings, "parallel.zero_stage", error,
                               "framework ddp shards nothing: stage 0; deepspeed, fsdp1, fsdp2 and megatron shard");
-  if (recipe->ddp.autocast)
+  if (recipe->ddp.autocast) {
     given->model->base_storage = sizeof(float);
+    given->model->autocast = model_precision_bytes(given->model->precision) < sizeof(float);
+  }
   if (conf_settings_given(settings, "ddp.bucket_cap") && !conf_settings_given(settings, "ddp.first_bucket_cap"))
     recipe->ddp.first_bucket_cap = recipe->ddp.bucket_cap;
   return plan_policy_refuse(settings, "training.gradient_accumulation_dtype", recipe,

@@ -124,17 +124,19 @@ static void mark_ready(Ddp *ddp, guint parameter) {
 
 /* ---- Gradients ---- */
 
-/* Backward's gradient becomes .grad, or is added to it. */
-static void keep_gradient(Ddp *ddp, guint p, gboolean first_part) {
+/* Backward's gradient becomes .grad, or is added to it. Of what autocast cast it is 16 bits, and is cast back. */
+static void keep_gradient(Ddp *ddp, const PlanGradient *gradient) {
   PlanWalk *walk = ddp->walk;
+  guint p = gradient->parameter;
+  gboolean uncast = walk->units[gradient->unit].unit->parameters[gradient->index].uncast;
   program_builder_context(ddp->builder, PROGRAM_BACKWARD, walk->units[ddp->parameters->list[p].unit].layer,
                           (gint32)walk->micro);
-  if (ddp->mixed) {
+  if (ddp->mixed && !uncast) {
     plan_walk_take(walk, ddp->parts[p]);
     plan_walk_pass(walk, walk->stream, "gradient to fp32", ddp->convert_ops[p]);
     plan_walk_give(walk, ddp->parts[p], PROGRAM_NONE);
   }
-  if (walk->micro > 0 && !first_part)
+  if (walk->micro > 0 && !gradient->first_part)
     plan_walk_pass(walk, walk->stream, "accumulate gradient", ddp->add_ops[p]);
   plan_walk_take(walk, ddp->gradients[p]);
 }
@@ -143,7 +145,7 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   Ddp *ddp = policy;
   PlanWalk *walk = ddp->walk;
   guint p = gradient->parameter;
-  keep_gradient(ddp, p, gradient->first_part);
+  keep_gradient(ddp, gradient);
   if (gradient->first_part || !reduces(ddp))
     return;
   plan_walk_pass(walk, walk->stream, "copy into bucket", ddp->copy_ops[p]);
@@ -173,8 +175,12 @@ static void finish_reductions(Ddp *ddp) {
     plan_walk_pass(walk, walk->stream, "copy out of bucket", ddp->work[walk->section][i].back);
 }
 
+static gboolean has_casts(const Ddp *ddp, guint32 unit) {
+  return ddp->casts != NULL && ddp->casts[unit] != PROGRAM_NONE;
+}
+
 static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
-  if (ddp->casts == NULL)
+  if (!has_casts(ddp, unit))
     return;
   program_builder_context(ddp->builder, recompute ? PROGRAM_RECOMPUTE : PROGRAM_FORWARD, ddp->walk->units[unit].layer,
                           (gint32)ddp->walk->micro);
@@ -191,8 +197,8 @@ static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
 /* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */
 static void end_autocast(gpointer policy) {
   Ddp *ddp = policy;
-  for (guint32 u = 0; ddp->casts != NULL && u < ddp->walk->n_units; u++)
-    if (drops_casts(ddp, u))
+  for (guint32 u = 0; u < ddp->walk->n_units; u++)
+    if (has_casts(ddp, u) && drops_casts(ddp, u))
       plan_walk_give(ddp->walk, ddp->casts[u], PROGRAM_NONE);
 }
 
@@ -212,7 +218,7 @@ static void before_unit(gpointer policy, guint32 unit, PlanPass pass) {
 
 static void after_unit(gpointer policy, guint32 unit, PlanPass pass) {
   Ddp *ddp = policy;
-  if (pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && ddp->casts != NULL)
+  if (pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && has_casts(ddp, unit))
     plan_walk_give(ddp->walk, ddp->casts[unit], PROGRAM_NONE);
 }
 
@@ -273,7 +279,10 @@ static void add_casts(Ddp *ddp, guint32 compute_bytes) {
   ddp->casts = g_new(guint32, ddp->walk->n_units);
   ddp->cast_ops = g_new(guint32, ddp->walk->n_units);
   for (guint32 u = 0; u < ddp->walk->n_units; u++) {
-    guint64 elements = model_unit_plain_elements(ddp->walk->units[u].unit);
+    guint64 elements = model_unit_cast_elements(ddp->walk->units[u].unit);
+    ddp->casts[u] = PROGRAM_NONE;
+    if (elements == 0)
+      continue;
     ddp->casts[u] = program_builder_tensor(ddp->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
     ddp->cast_ops[u] = memory_op(ddp, elements, ddp->bytes + compute_bytes);
   }
