@@ -132,6 +132,30 @@ static void frozen_parameters_are_gathered(void) {
   }
 }
 
+/* FSDP1, each adapter a unit: a frozen block has no gradient, and nothing is padded, for widths are multiples of the
+ * ranks. Checkpointing lies inside the block's unit and around its adapters': they are gathered once more for a second
+ * run that is whole. Gradients that wait for the last micro-batch are the adapters' alone. */
+static void adapters_are_units_of_fsdp1(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    gboolean all = g_rand_boolean(random);
+    guint64 a = adapters(&c, all), blocks = c.shape.layers * of_layer(&c);
+    const char *const sets[] = {"parallel.framework=fsdp1",
+                                "parallel.zero_stage=3",
+                                all ? LORA_ALL : LORA,
+                                "fsdp.sync_every_micro_batch=no",
+                                "fsdp.wrap_adapters=yes",
+                                "fsdp.use_orig_params=no",
+                                c.recompute ? "training.checkpoint_early_stop=no" : NULL,
+                                NULL};
+    g_autoptr(Program) apart = plan(&c, sets);
+    guint64 gathered = base(&c) + blocks + (c.recompute ? 3 : 2) * a;
+    CU_ASSERT_EQUAL(bytes_of(apart, COLL_ALL_GATHER), 2 * c.k * gathered);
+    CU_ASSERT_EQUAL(bytes_of(apart, COLL_REDUCE_SCATTER), 2 * a);
+  }
+}
+
 /* Of the adapters, those at most as large as the threshold stay gathered: with it at rank · h, q and v's are all of
  * them, and norms. Gathered in forward and backward is the rest, once after the step what stays. */
 static void persistence_thresholds_apply_to_adapters(void) {
@@ -247,6 +271,7 @@ static void books_balance(void) {
 int main(void) {
   return harness_run("plan-lora", (HarnessCase[]){{"adapters alone are reduced", adapters_alone_are_reduced},
                                                   {"frozen parameters are gathered", frozen_parameters_are_gathered},
+                                                  {"adapters are units of FSDP1", adapters_are_units_of_fsdp1},
                                                   {"persistence thresholds apply to adapters",
                                                    persistence_thresholds_apply_to_adapters},
                                                   {"patterns train whole units", patterns_train_whole_units},

@@ -249,8 +249,12 @@ static void axolotl_qlora(void) {
   expect("x.yml",
          AXOLOTL "adapter: lora\nlora_target_modules: [query_key_value, w2]\noptimizer: adamw_bnb_8bit\n"
                  "fsdp: [full_shard, auto_wrap]\n",
-         (const Said[]){
-             {"training.trainable", "lora:8:qkv_proj+down_proj"}, {"fsdp.sync_every_micro_batch", "no"}, {NULL, NULL}});
+         (const Said[]){{"training.trainable", "lora:8:qkv_proj+down_proj"},
+                        {"fsdp.sync_every_micro_batch", "no"},
+                        {"fsdp.wrap_adapters", "yes"},
+                        {NULL, NULL}});
+  expect("x.yml", AXOLOTL "adapter: lora\nfsdp: [full_shard, auto_wrap]\nfsdp_config:\n  fsdp_version: 2\n",
+         (const Said[]){{"fsdp.wrap_adapters", NULL}, {NULL, NULL}});
   expect("x.yml", AXOLOTL "load_in_4bit: true\n", (const Said[]){{"training.base_weights", NULL}, {NULL, NULL}});
 }
 

@@ -269,6 +269,15 @@ static gboolean give_ddp(RecipeReading *reading, GError **error) {
   return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
 }
 
+/* The Trainer takes peft's policy for adapters, which makes units of them too. Source: transformers/trainer.py,
+ * _fsdp_qlora_plugin_updates; peft/utils/other.py, fsdp_auto_wrap_policy. */
+static gboolean give_adapters(RecipeReading *reading, GError **error) {
+  gboolean wraps = recipe_gives(reading, "training.trainable", NULL) && recipe_gives(reading, "fsdp.wrap", "block") &&
+                   recipe_gives(reading, "parallel.framework", "fsdp1");
+  return !wraps ||
+         recipe_give(reading, NULL, "fsdp.wrap_adapters", "yes", "peft's policy, which the Trainer takes", error);
+}
+
 gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
   if (!recipe_give_reentrant(reading, TRUE, "checkpoints are reentrant by Transformers' default", error) ||
       !recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
@@ -282,7 +291,7 @@ gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
   }
   if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
     return give_ddp(reading, error);
-  return recipe_fsdp_finish(reading, "none", "none", error);
+  return recipe_fsdp_finish(reading, "none", "none", error) && give_adapters(reading, error);
 }
 
 static const char *const marks[] = {"fsdp", "fsdp_config", "per_device_train_batch_size", NULL};

@@ -52,6 +52,10 @@ static const BaseField keys[] = {
     KEY("checkpoint_outside", BASE_FLAG, checkpoints_outside, .initial = "no",
         .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
                 "runs again is gathered for that, freed, and gathered once more for its backward (fsdp1)"),
+    KEY("wrap_adapters", BASE_FLAG, wraps_adapters, .initial = "no",
+        .help = "each matrix of adapters is a unit of its own beside the blocks, so that what is frozen has no "
+                "gradients (fsdp1 with training.trainable = lora:RANK; peft's fsdp_auto_wrap_policy, which "
+                "Transformers' Trainer sets)"),
     KEY("float8_all_gather", BASE_FLAG, gathers_fp8, .initial = "no",
         .help = "weights of layers that multiply in fp8 are cast before they are gathered, with scales that one "
                 "all-reduce finds after each step (fsdp2 with training.precision = fp8; torchao's "
@@ -221,6 +225,7 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
       {"fsdp.limit_all_gathers", "fully_shard has no rate limiter: it frees memory in host order"},
       {"fsdp.use_orig_params", "fully_shard always has its own parameters"},
       {"fsdp.checkpoint_outside", "checkpointing around fully_shard is not modelled"},
+      {"fsdp.wrap_adapters", "fully_shard's parameters are trained or frozen one by one"},
   };
   static const char *const second_only[] = {"fsdp.loss_parallel",
                                             "fsdp.async_tensor_parallel",
@@ -260,16 +265,29 @@ static gboolean check_checkpointing(const ConfSettings *settings, const PlanReci
                             "blocks are no units; fsdp.wrap = block or ends");
 }
 
+/* Adapters are units beside whole blocks alone. */
+static gboolean check_adapters(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  if (!recipe->fsdp.wraps_adapters)
+    return TRUE;
+  if (recipe->trainable.lora.rank == 0)
+    return conf_settings_fail(settings, "fsdp.wrap_adapters", error,
+                              "there are no adapters; training.trainable = lora:RANK");
+  return recipe->fsdp.wrap == PLAN_WRAP_BLOCK || recipe->fsdp.wrap == PLAN_WRAP_ENDS ||
+         conf_settings_fail(settings, "fsdp.wrap_adapters", error, "blocks are no units; fsdp.wrap = block or ends");
+}
+
 /* A flat parameter is trained or frozen as one, unless its parts stay parameters. */
 static gboolean check_trainable(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second,
                                 GError **error) {
   const PlanTrainable *trainable = &recipe->trainable;
   int wrap = recipe->fsdp.wrap;
   gboolean ends_alike = trainable->embedding == trainable->head;
-  gboolean whole = trainable->lora.rank == 0 && (wrap == PLAN_WRAP_ENDS || (wrap == PLAN_WRAP_BLOCK && ends_alike));
+  gboolean blocks = trainable->lora.rank == 0 || recipe->fsdp.wraps_adapters;
+  gboolean whole = blocks && (wrap == PLAN_WRAP_ENDS || (wrap == PLAN_WRAP_BLOCK && ends_alike));
   return second || !trainable->part || recipe->fsdp.use_orig_params || whole ||
          conf_settings_fail(settings, "training.trainable", error,
-                            "a flat parameter of fsdp1 is trained or frozen as one; set fsdp.use_orig_params=yes");
+                            "a flat parameter of fsdp1 is trained or frozen as one; set fsdp.use_orig_params=yes%s",
+                            trainable->lora.rank > 0 ? " or fsdp.wrap_adapters=yes" : "");
 }
 
 static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
@@ -321,8 +339,8 @@ static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, gboolean sec
                   check_wrap(given, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
                   read_dtypes(given, recipe, keys_, error) && check_fp8(given, recipe, second, error) &&
                   check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
-                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error) &&
-                  (!second || plan_fsdp2_axes(given, recipe, error));
+                  check_adapters(settings, recipe, error) && check_trainable(settings, recipe, second, error) &&
+                  check_version(settings, recipe, second, error) && (!second || plan_fsdp2_axes(given, recipe, error));
   if (second)
     keys_->use_orig_params = TRUE;
   given->model->fp8_weights = keys_->gathers_fp8;

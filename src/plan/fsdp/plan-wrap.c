@@ -2,6 +2,8 @@
 /* Units from the parts of the walk, and how they are cut. */
 #include "plan-wrap.h"
 
+#include <string.h>
+
 #include "base-error.h"
 
 /* What stands between two stacks is of the model around their blocks, as the embedding is. */
@@ -101,6 +103,30 @@ static guint64 take_experts(PlanWrap *wrap, const PlanWalk *walk, guint32 part) 
   return left - wrap->units[wrap->n - 1].elements;
 }
 
+/* Low-rank matrices, each a module: "q_proj.lora_A.weight". */
+static gboolean is_adapter(const ModelParameter *parameter) {
+  return !parameter->frozen && strstr(parameter->name, ".lora_") != NULL;
+}
+
+/* A block's adapters, each a unit, in order of forward's end. */
+static void take_adapters(PlanWrap *wrap, const PlanWalk *walk, guint32 part) {
+  const ModelUnit *block = walk->units[part].unit;
+  g_autoptr(GArray) modules = g_array_new(FALSE, FALSE, sizeof(PlanWrapModule));
+  for (guint p = 0; p < block->n_parameters && walk->recipe->fsdp.wraps_adapters; p++) {
+    const ModelParameter *parameter = &block->parameters[p];
+    PlanWrapModule module = {parameter->name, (guint64)1 << p, (guint64)1 << p};
+    guint at = modules->len;
+    if (!is_adapter(parameter) || wrap->of[part][p] != PROGRAM_NONE)
+      continue;
+    while (at > 0 &&
+           ends_before(forward_of(block, &module), forward_of(block, &g_array_index(modules, PlanWrapModule, at - 1))))
+      at--;
+    g_array_insert_val(modules, at, module);
+  }
+  for (guint m = 0; m < modules->len; m++)
+    add_inside(wrap, walk, part, &g_array_index(modules, PlanWrapModule, m));
+}
+
 /* ---- Whole parts ---- */
 
 /* What no unit inside holds of the owner's parts. */
@@ -155,6 +181,7 @@ static void add_chunk(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, g
   for (guint32 u = chunk->first; u <= chunk->last; u++) {
     gboolean splits = kind == PLAN_WRAP_SIZE && part_of(walk, u) == BLOCK;
     guint64 left = splits ? split_block(wrap, walk, u, least) : take_experts(wrap, walk, u);
+    take_adapters(wrap, walk, u);
     owner[u] = stands_alone(walk, kind, least, u, left) ? u : u < head ? MODEL(walk) : ROOT(walk);
     rest += owner[u] == MODEL(walk) ? left : 0;
     if (u < head && owner[u] == u)
@@ -213,6 +240,8 @@ PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) 
   PlanWrap *wrap = g_new0(PlanWrap, 1);
   gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : 2 * (gsize)walk->n_units;
   most += 2 * (gsize)walk->holding->n_chunks;
+  for (guint32 u = 0; u < walk->n_units && walk->recipe->fsdp.wraps_adapters; u++)
+    most += walk->units[u].unit->n_parameters;
   wrap->units = g_new0(PlanWrapUnit, most);
   wrap->begun = g_new(guint32, most);
   wrap->n_parts = walk->n_units;

@@ -9,12 +9,15 @@
  *   none       root{everything}
  *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds.
  *              Where N is small that makes units inside a block: its attention, its MLP, single linear layers
+ *   adapters   of block and ends, as peft's fsdp_auto_wrap_policy goes: each matrix that is trained beside frozen
+ *              ones, so that a flat parameter is trained or frozen as a whole
  *   experts    of block and ends, where other ranks hold a rank's experts: those of a block are a unit inside it, over
  *              their own data ranks (torchtitan's models/moe, apply_fsdp)
  *
  * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a
  * unit inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model
- * of its own, with a root. Sources: torch/distributed/fsdp/wrap.py; torchtitan's models/llama3/infra/parallelize.py. */
+ * of its own, with a root. Sources: torch/distributed/fsdp/wrap.py; torchtitan's models/llama3/infra/parallelize.py;
+ * peft/utils/other.py. */
 #pragma once
 
 #include "plan-walk.h"

@@ -36,6 +36,7 @@ typedef struct {
   int backward_prefetch;          /* PlanBackwardPrefetch */
   gboolean limits_gathers;        /* FSDP1: the host waits while two freed units are under way */
   gboolean syncs_always;          /* gradients are reduced every micro-batch */
+  gboolean wraps_adapters;        /* FSDP1: each matrix of adapters is a unit of its own */
   gboolean checkpoints_outside; /* FSDP1: checkpoint(FSDP(block)): a block that runs again is gathered for that alone */
   gboolean gathers_fp8;         /* FSDP2: weights whose layers multiply in fp8 are cast before they are gathered */
   gboolean offloads;            /* shards, gradients and the optimizer lie with the host */
