@@ -143,6 +143,9 @@ static const Fact losses[] = {
      * the 16-bit one that both have: 2 + 2 + 2 of 4 bytes each. */
     {"a loss in 16 bits spares half of three matrices", .a = LLAMA3_FULL("eager"), .b = LLAMA3_FULL("half"),
      .metric = "peak_allocated", .relation = FACTS_DIFFERENCE, .least = 1.49 * WIDE, .most = 1.51 * WIDE},
+    /* The logits themselves, in 16 bits. */
+    {"kept 16-bit logits cost their size", .a = LLAMA3_FULL("half-kept"), .b = LLAMA3_FULL("half"),
+     .metric = "peak_allocated", .relation = FACTS_DIFFERENCE, .least = 0.49 * WIDE, .most = 0.51 * WIDE},
     /* torch/optim/adam.py: the root of the variance and the quotient are two tensors where foreach has one list: a
      * partition of fp32 more, in segments of whole 2 MiB. */
     {"torch's Adam tensor by tensor holds a partition more than foreach", .a = STEP_PEAK("single"),

@@ -194,7 +194,8 @@ static void metrics_of_training(void) {
  * of it; back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the
  * same bytes, then keys and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context
  * is copied, 64 × 4, twice, and its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters
- * are as many. */
+ * are as many. Of q, k and v alone: two matrices fewer than separate ones, gate and up as these, and what rope and
+ * attention read is one tensor of 128. */
 static void projections(void) {
   ModelShape shape = small_llama;
   guint64 t = 256;
@@ -221,6 +222,13 @@ static void projections(void) {
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_apart.backward"), t * 128 * 4);
   g_autoptr(ModelUnit) one = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
   CU_ASSERT_EQUAL(one->n_forward, copied->n_forward - 1);
+  recipe.projections = MODEL_PROJECTIONS_QKV;
+  g_autoptr(ModelUnit) qkv = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(qkv->n_parameters, separate->n_parameters - 2);
+  CU_ASSERT_EQUAL(bytes_of_op(qkv->forward, qkv->n_forward, "qkv_proj"), 2 * (t * 64 + 64 * 128 + t * 128));
+  CU_ASSERT_EQUAL(bytes_of_op(qkv->forward, qkv->n_forward, "gate_proj"),
+                  bytes_of_op(separate->forward, separate->n_forward, "gate_proj"));
+  CU_ASSERT_EQUAL(bytes_of_op(qkv->backward, qkv->n_backward, "split_qkv.backward"), t * 128 * 4);
 }
 
 /* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its

@@ -44,17 +44,22 @@ static void sum_over_ranks(ModelBuild *build, const char *name, double numbers, 
 }
 
 /* Bytes of a number of the softmax and its gradient: fp32's, unless the loss is in the logits' own type. */
+static gboolean is_half(const ModelBuild *build) {
+  return build->recipe->loss == MODEL_LOSS_HALF || build->recipe->loss == MODEL_LOSS_HALF_KEPT;
+}
+
 static double loss_bytes(const ModelBuild *build) {
-  return build->recipe->loss == MODEL_LOSS_HALF ? build->e : MODEL_BYTES_FP32;
+  return is_half(build) ? build->e : MODEL_BYTES_FP32;
 }
 
 /* Whether there is an fp32 copy of the logits, whose gradient is cast back. */
 static gboolean widens(const ModelBuild *build) {
-  return build->half && build->recipe->loss != MODEL_LOSS_HALF;
+  return build->half && !is_half(build);
 }
 
 static gboolean keeps_logits(const ModelBuild *build) {
-  return build->recipe->loss == MODEL_LOSS_KEPT || build->recipe->loss == MODEL_LOSS_CAUSAL_LM;
+  return build->recipe->loss == MODEL_LOSS_KEPT || build->recipe->loss == MODEL_LOSS_CAUSAL_LM ||
+         build->recipe->loss == MODEL_LOSS_HALF_KEPT;
 }
 
 /* In place of logits[:, :-1].contiguous(): a token less of each sequence is no token less. */

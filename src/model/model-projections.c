@@ -29,7 +29,8 @@ gboolean model_projections_joined(const ModelBuild *build) {
 }
 
 gboolean model_projections_gate_joined(const ModelBuild *build) {
-  return build->recipe->projections != MODEL_PROJECTIONS_SEPARATE && build->recipe->lora.rank == 0;
+  return build->recipe->projections != MODEL_PROJECTIONS_SEPARATE &&
+         build->recipe->projections != MODEL_PROJECTIONS_QKV && build->recipe->lora.rank == 0;
 }
 
 static gboolean has_head_norms(const ModelBuild *build) {

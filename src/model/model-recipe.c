@@ -14,13 +14,12 @@ static const char *const packing_names[] = {"full", "packed", "padded", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
-static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
+static const char *const projections_names[] = {"separate", "joined", "copied", "qkv", NULL};
 static const char *const base_names[] = {"full", "nf4", "nf4-double", "int8", NULL};
 static const char *const later_bases[] = {"gptq", "fp4", NULL};
 static const char *const loss_names[] = {
-    "eager",     "fused",        "vocab-parallel", "vocab-parallel-in-place", "half", "kept",
-    "causal-lm", "fused-linear", "chunked",        "chunked-recompute",       "cut",  "default",
-    NULL};
+    "eager",     "fused",        "vocab-parallel", "vocab-parallel-in-place", "half", "kept",    "causal-lm",
+    "half-kept", "fused-linear", "chunked",        "chunked-recompute",       "cut",  "default", NULL};
 
 #define LOSS_METRICS_MOST 16
 
@@ -82,8 +81,9 @@ static const BaseField keys[] = {
             "where the logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
             "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the logits' "
             "own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
-            "over; causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; without all "
-            "logits: fused-linear (Liger's: gradients are made in forward, chunk by chunk), chunked (torchtitan's: "
+            "over; causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; half-kept: "
+            "half, and the trainer holds the logits so; without all logits: fused-linear (Liger's: gradients are made "
+            "in forward, chunk by chunk), chunked (torchtitan's: "
             "the eager loss and its backward for each of eight chunks), chunked-recompute (TRL's chunked_nll: "
             "chunks of 256 tokens, computed again in backward), cut (Cut Cross-Entropy's kernels); default: "
             "megatron's is vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"),
@@ -114,7 +114,8 @@ static const BaseField keys[] = {
     KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
         .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
                 "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "
-                "attention. Where it is not given: megatron joined, nanotron copied"),
+                "attention; qkv: one for q, k and v alone, as litgpt has it. Where it is not given: megatron joined, "
+                "nanotron copied"),
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 

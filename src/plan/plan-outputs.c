@@ -37,7 +37,8 @@ static guint32 tensor(const PlanOutputs *outputs, const char *name, guint64 byte
 static guint64 logits_bytes(const PlanOutputs *outputs, const PlanCase *what, guint64 tokens) {
   if (model_loss_in_chunks(what->model->loss))
     return 0;
-  return tokens * what->shape->vocab_size * (outputs->kept ? sizeof(float) : outputs->walk->element_bytes);
+  return tokens * what->shape->vocab_size *
+         (outputs->kept && what->model->loss != MODEL_LOSS_HALF_KEPT ? sizeof(float) : outputs->walk->element_bytes);
 }
 
 void plan_outputs_init(PlanOutputs *outputs, PlanWalk *walk, const PlanCase *what) {
@@ -50,7 +51,8 @@ void plan_outputs_init(PlanOutputs *outputs, PlanWalk *walk, const PlanCase *wha
                            .fresh = g_new(guint32, walk->n_units),
                            .held = g_new(guint32, walk->n_units),
                            .stands = g_new0(gboolean, walk->n_units),
-                           .kept = what->model->loss == MODEL_LOSS_KEPT || what->model->loss == MODEL_LOSS_CAUSAL_LM};
+                           .kept = what->model->loss == MODEL_LOSS_KEPT || what->model->loss == MODEL_LOSS_CAUSAL_LM ||
+                                   what->model->loss == MODEL_LOSS_HALF_KEPT};
   guint64 logits = logits_bytes(outputs, what, tokens);
   for (guint32 u = 0; u < walk->n_units; u++) {
     gboolean layer = is_layer(outputs, u), head = u + 1 == walk->n_units;

@@ -28,9 +28,14 @@ typedef enum {
 /* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
  * FlashAttention-3 or cuDNN's. */
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
-/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention.
- * */
-typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
+/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention;
+ * one for q, k, v alone. */
+typedef enum {
+  MODEL_PROJECTIONS_SEPARATE,
+  MODEL_PROJECTIONS_JOINED,
+  MODEL_PROJECTIONS_COPIED,
+  MODEL_PROJECTIONS_QKV
+} ModelProjectionsKind;
 /* What a sequence is made of: model-samples.h. */
 typedef enum { MODEL_PACKING_FULL, MODEL_PACKING_PACKED, MODEL_PACKING_PADDED } ModelPacking;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
@@ -42,6 +47,7 @@ typedef enum {
   MODEL_LOSS_HALF,      /* cross-entropy in the logits' own 16 bits */
   MODEL_LOSS_KEPT,      /* eager; whoever called the model holds the fp32 logits until backward is over */
   MODEL_LOSS_CAUSAL_LM, /* so, and the loss is over a shifted copy of them */
+  MODEL_LOSS_HALF_KEPT, /* as HALF, and the 16-bit logits are held so */
   /* Those of model-head-chunks.c, on one rank alone, of which no logits are left for a metric: */
   MODEL_LOSS_FUSED_LINEAR,
   MODEL_LOSS_CHUNKED,
