@@ -195,7 +195,7 @@ static void metrics_of_training(void) {
  * same bytes, then keys and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context
  * is copied, 64 × 4, twice, and its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters
  * are as many. Of q, k and v alone: two matrices fewer than separate ones, gate and up as these, and what rope and
- * attention read is one tensor of 128. */
+ * attention read is one tensor of 128; the context is copied once, 64 × 4. */
 static void projections(void) {
   ModelShape shape = small_llama;
   guint64 t = 256;
@@ -229,6 +229,8 @@ static void projections(void) {
   CU_ASSERT_EQUAL(bytes_of_op(qkv->forward, qkv->n_forward, "gate_proj"),
                   bytes_of_op(separate->forward, separate->n_forward, "gate_proj"));
   CU_ASSERT_EQUAL(bytes_of_op(qkv->backward, qkv->n_backward, "split_qkv.backward"), t * 128 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(qkv->forward, qkv->n_forward, "context_reordered"), t * 64 * 4);
+  CU_ASSERT_EQUAL(qkv->n_backward, joined->n_backward - 1 + 3);
 }
 
 /* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its

@@ -34,6 +34,7 @@ typedef struct {
   ModelSet attention_ended, mlp_ended; /* what these norm */
   ModelSet attention_sum, mlp_sum;     /* what norms of sums norm */
   ModelProjections projections;
+  ModelSet context_read; /* by o_proj: attention's, or a copy */
   ModelLatent latent;
   ModelLinear o;
   ModelMlp mlp;
@@ -294,14 +295,14 @@ static ModelSet attention_forward(ModelBuild *build, Layer *layer, ModelSet x) {
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->c);
   model_attention_forward(build, &layer->attention);
   ModelSet out = branch_inner(build, attention_branch.out);
-  model_projections_output(build, &layer->o, layer->attention.context, out);
+  layer->context_read = model_projections_output(build, &layer->o, layer->attention.context, out);
   layer->attention_ended = out;
   return end_forward(build, &attention_branch, &layer->attention_end, out);
 }
 
 static ModelSet attention_backward(ModelBuild *build, Layer *layer, ModelSet d_ended) {
   ModelSet d_out = end_backward(build, &attention_branch, &layer->attention_end, layer->attention_ended, d_ended);
-  ModelSet d_context = model_projections_output_backward(build, &layer->o, layer->attention.context, d_out);
+  ModelSet d_context = model_projections_output_backward(build, &layer->o, layer->context_read, d_out);
   if (build->shape->kv_rank > 0)
     return model_latent_backward(build, &layer->latent, &layer->attention, d_context);
   ModelSet d_normed = model_region_gradient(build, &layer->attention_in);

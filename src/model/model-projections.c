@@ -281,6 +281,13 @@ static gboolean reorders_context(const ModelBuild *build) {
   return are_copied(build) && build->b > 1;
 }
 
+/* litgpt's queries come out of torch.cat with heads before tokens, attention's output is laid out as they are, and
+ * o_proj keeps a copy that is not. */
+static gboolean keeps_context_twice(const ModelBuild *build) {
+  return build->recipe->projections == MODEL_PROJECTIONS_QKV && model_projections_joined(build) &&
+         !model_build_has(build, MODEL_JOINED);
+}
+
 static ModelSet reordered(ModelBuild *build, ModelDirection direction, const char *tensor, const char *op,
                           ModelSet context) {
   ModelSet copy = model_build_inner(build, tensor, query_bytes(build));
@@ -288,18 +295,19 @@ static ModelSet reordered(ModelBuild *build, ModelDirection direction, const cha
   return copy;
 }
 
-void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y) {
-  gboolean copies = reorders_context(build);
+ModelSet model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y) {
+  gboolean copies = reorders_context(build) || keeps_context_twice(build);
   ModelSet x = copies ? reordered(build, MODEL_FORWARD, "context_reordered", "context_reordered", context) : context;
-  if (copies)
+  if (reorders_context(build))
     build->copied = (ModelMade){context, x};
   model_linear_forward(build, o, x, y);
+  return reorders_context(build) ? context : x;
 }
 
 /* ---- Backward ---- */
 
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y) {
-  gboolean copies = reorders_context(build);
+  gboolean copies = reorders_context(build); /* litgpt's copy is a view's gradient */
   ModelSet d_context = model_build_inner(build, "d_context", build->e * build->t * build->c);
   ModelSet x = copies && (o->fp8.names == NULL || !model_fp8_keeps_cast(build))
                    ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context)

@@ -4,13 +4,16 @@
  *   separate   normed ─► q_proj, k_proj, v_proj ─► rope ─► q, k; v                         transformers, torchtitan
  *   joined     normed ─► qkv_proj ─► rope ─► q, k; v stays where it is                     Megatron-LM; gpt has no rope
  *   copied     normed ─► qkv_proj ─► apart ─► keys and values joined ─► reordered ─► rope  nanotron
+ *   qkv        as joined, and the context is copied before o_proj, which keeps the copy                     litgpt
  *
  * nanotron (models/llama.py, CausalSelfAttention) has tokens before sequences: it copies the one output into three
  * tensors with sequences first, joins keys and values (torch.cat), copies these into the order that flash-attention's
  * rotary kernel takes, and turns q and k in place. Backward: the halves' gradients are joined, queries' and theirs put
  * beside each other, and copied back into the order of the matmul. With more than one sequence the context is copied
  * too, before o_proj, which keeps it as it was, and in backward again, and its gradient before attention. Norms of
- * queries and keys (qwen3) come before rope, each by itself; with them copied is joined. */
+ * queries and keys (qwen3) come before rope, each by itself; with them copied is joined. litgpt (litgpt/model.py) puts
+ * queries together by torch.cat, heads before tokens; flash attention's output is laid out as they are (PyTorch's
+ * flash_api.cpp, empty_like), and reshape copies it. */
 #pragma once
 
 #include "model-attention.h"
@@ -34,6 +37,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
 /* Attention's backward, and theirs, into d_normed; returns the gradient of what the region read. */
 ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
                                     const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed);
-/* o_proj, of attention's context; returns the gradient that attention's backward reads. */
-void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y);
+/* o_proj, of attention's context; returns what its backward is to be given, and that the gradient that attention's
+ * backward reads. */
+ModelSet model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y);
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y);
