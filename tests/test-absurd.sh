@@ -53,9 +53,9 @@ workload fsdp2 'zero_stage = 3'
 workload megatron 'zero_stage = 1' 'tensor = 2' 'pipeline = 2'
 workload nanotron 'zero_stage = 1' 'tensor = 2' 'pipeline = 2'
 
-# try ROOM FRAMEWORK SETTING VALUE: prints what is wrong. Files are written into the room.
+# try ROOM FRAMEWORK [VERB: ]SETTING VALUE: prints what is wrong. Files are written into the room.
 try() {
-  local room=$1 status wrong="" said more settings=(-s "$3=$4")
+  local room=$1 status wrong="" said more settings=(-s "$3=$4") words=(run "$2.ini" -q --db "$1/$count.db")
   if [[ $4 =~ ^[0-9]+\ [a-z]+\.[a-z_]+= ]]; then
     settings=(-s "$3=${4%% *}")
     for more in ${4#* }; do settings+=(-s "$more"); done
@@ -67,11 +67,17 @@ try() {
     printf '%s\n[%s]\n%s\n' "$(<"$source/topologies/dgx-h100.ini")" "${4%% *}" "${4#* }" >"$room/t.ini"
     settings=(-s "cluster.topology=$room/t.ini")
   fi
+  if [[ $3 == *:\ * ]]; then # VERB: SETTING
+    read -ra words <<<"${3%%: *} $2.ini"
+    settings=(-s "${3#*: }=$4")
+    [[ ${3%%: *} != plot* ]] || words+=(-o "$room/t.svg")
+    [[ ${3%%: *} == fit* ]] || words+=(--db "$room/$count.db")
+  fi
   (
     ulimit -c 0 -t "$SECONDS_MOST"
     [ "$MEMORY_MOST" = unlimited ] || ulimit -v "$MEMORY_MOST"
     exec timeout -k 1 $((20 * SECONDS_MOST)) \
-      "$foretrain" run "$2.ini" "${settings[@]}" -q --db "$room/$count.db" >"$room/out" 2>"$room/err"
+      "$foretrain" "${words[@]}" "${settings[@]}" >"$room/out" 2>"$room/err"
   ) 2>/dev/null
   status=$?
   said=$(<"$room/err")
@@ -227,6 +233,11 @@ of_lines() { printf 'paper\0lines\0%s\0' "$@"; }
 } >>cases
 # What each alone is fine with may not be together: a value may hold further settings, after blanks.
 together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0' "$framework" "$@"; done; }
+# Verbs that play a step again and again.
+for verb in explain advise stages "plot tornado" "fit --vary micro_batch" "fit --vary layers" "fit --vary nodes"; do
+  printf 'fsdp2\0%s: model.layers\00010000\0' "$verb"
+  [ "$extent" = fast ] || printf 'fsdp2\0%s: training.gradient_accumulation\0001000000\0' "$verb"
+done >>cases
 if [ "$extent" != fast ]; then
   {
     together cluster.nodes '65536 cluster.gpus_per_node=576'

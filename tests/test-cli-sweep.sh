@@ -243,5 +243,34 @@ expect "capacity" 0 'c.svg is drawn' plot capacity --db m.db -o c.svg
 expect "capacity of a run" 2 'it takes no more' plot capacity last --db m.db -o c.svg
 expect "a map of no database" 2 'no database' plot oom-map --db none.db -o m.svg
 
+# On a terminal a line says how far it is; -q keeps it away.
+on_terminal() { # NAME FRAGMENT ARGUMENT…: a fragment of what a terminal gets
+  local name=$1 fragment=$2
+  shift 2
+  script -qec "$(printf '%q ' "$foretrain" "$@")" /dev/null >out </dev/null
+  if [ $? -eq 0 ] && grep -qE -- "$fragment" out; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  wanted "%s": %s\n' "$name" "$fragment" "$(cat -v out)"
+  fi
+}
+export FORETRAIN_DB=t.db
+on_terminal "progress of a sweep" '1 of 2 points, ' sweep llama2-7b --grid nodes=1,2
+on_terminal "of advice" ' of [0-9]+ layouts, ' advise llama2-7b --gpus 8
+on_terminal "of an explanation: the tornado's plays come first" '1 of 15 plays, ' explain llama2-7b
+on_terminal "and then what would make it faster" '[0-9]+ of ([2-9][0-9]|[0-9]{3}) plays, ' explain llama2-7b
+on_terminal "of a tornado" '1 of 15 plays, ' plot tornado llama2-7b -o t.svg
+for verb in "explain llama2-7b" "advise llama2-7b --gpus 8" "plot tornado llama2-7b -o t.svg"; do
+  # shellcheck disable=SC2086
+  script -qec "$(printf '%q ' "$foretrain" $verb -q)" /dev/null >out </dev/null
+  if [ $? -eq 0 ] && ! grep -qE 'of [0-9]+ (plays|layouts), ' out; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED no progress of %s with -q: %s\n' "$verb" "$(cat -v out)"
+  fi
+done
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -35,7 +35,7 @@ static void trials_are_runs(void) {
       open_with((const char *const[]){"parallel.framework=deepspeed", "cluster.nodes=2", "cluster.topology=h100-eth100",
                                       "training.gradient_accumulation=4", NULL});
   g_autoptr(RunReport) report = play(study, (const char *const[]){NULL});
-  g_autoptr(GPtrArray) faster = study_faster(study, report, &STUDY_OPTIONS_DEFAULT);
+  g_autoptr(GPtrArray) faster = study_faster(study, report, &STUDY_OPTIONS_DEFAULT, NULL);
   CU_ASSERT_TRUE_FATAL(faster->len > 20);
   double best = 0;
   gboolean shards_by_node = FALSE;
@@ -97,7 +97,7 @@ static void what_if(void) {
 /* What the tornado plays is what --set plays. */
 static void tornado_is_what_if(void) {
   g_autoptr(Study) study = open_with((const char *const[]){"parallel.framework=fsdp2", "cluster.nodes=2", NULL});
-  g_autoptr(StudyTornado) tornado = study_tornado(study, &STUDY_OPTIONS_DEFAULT);
+  g_autoptr(StudyTornado) tornado = study_tornado(study, &STUDY_OPTIONS_DEFAULT, NULL);
   for (guint i = 0; i < STUDY_FIGURES; i++) {
     g_autofree char *low = g_strdup_printf("what_if.%s=0.9", study_figure_names[i]);
     g_autofree char *high = g_strdup_printf("what_if.%s=1.1", study_figure_names[i]);

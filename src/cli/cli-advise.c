@@ -111,7 +111,7 @@ static const CliOption options[] = {
     CLI_GROUP_ROW(Advise, shard, cli_shard_options),
     CLI_EDGE_FITS(Advise, twins.study.edge_fits),
     CLI_JSON(Advise, json),
-    CLI_QUIET(Advise, quiet),
+    CLI_NO_PROGRESS(Advise, quiet),
     CLI_JOBS(Advise, jobs),
     CLI_GROUP_ROW(Advise, twins, cli_twins_options),
     {NULL}};

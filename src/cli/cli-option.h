@@ -62,6 +62,8 @@ typedef struct CliOption {
   { "json", 0, CLI_FLAG, offsetof(type, field), NULL, "print JSON: names are the database's columns where it has them" }
 #define CLI_QUIET(type, field)                                                                                         \
   { "quiet", 'q', CLI_FLAG, offsetof(type, field), NULL, "print errors only" }
+#define CLI_NO_PROGRESS(type, field)                                                                                   \
+  { "quiet", 'q', CLI_FLAG, offsetof(type, field), NULL, "show no progress" }
 #define CLI_DB(type, field)                                                                                            \
   { "db", 0, CLI_FILE, offsetof(type, field), "FILE", "database (default: $FORETRAIN_DB, else foretrain.db)" }
 #define CLI_OUTPUT(type, field)                                                                                        \

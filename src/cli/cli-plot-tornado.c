@@ -5,6 +5,7 @@
 #include "base-error.h"
 #include "cli-find.h"
 #include "cli-plot.h"
+#include "cli-progress.h"
 
 typedef struct {
   CliWorkload workload;
@@ -19,6 +20,10 @@ static const CliOption options[] = {CLI_WORKLOAD_WORD(Tornado, words, "a run or 
                                     CLI_CANVAS(Tornado, on),
                                     {NULL}};
 
+static void show(guint64 done, guint64 all, gpointer user) {
+  cli_progress_show(user, done, 0, all);
+}
+
 static CliExit tornado(gconstpointer data, GError **error) {
   const Tornado *asked = data;
   gboolean kept;
@@ -28,10 +33,15 @@ static CliExit tornado(gconstpointer data, GError **error) {
   g_autoptr(Study) study = database != NULL ? cli_find_or_open(&asked->workload, database, asked->words[0],
                                                                "cannot be played again", &kept, error)
                                             : NULL;
-  g_autoptr(RunReport) report = study != NULL ? study_run(study, &summary, error) : NULL;
+  gboolean good = study != NULL && study_trials_check(study, error);
+  g_autoptr(RunReport) report = good ? study_run(study, &summary, error) : NULL;
   if (report == NULL)
     return CLI_INPUT;
-  g_autoptr(StudyTornado) found = study_tornado(study, &summary);
+  CliProgress progress;
+  StudyWatch watch = {.progress = show, .user = &progress};
+  cli_progress_begin(&progress, "plays", asked->on.quiet);
+  g_autoptr(StudyTornado) found = study_tornado(study, &summary, &watch);
+  cli_progress_end(&progress);
   if (!report_plot_tornado(report, found, &asked->on.canvas, error))
     return CLI_FAULT;
   cli_plot_tell(&asked->on);

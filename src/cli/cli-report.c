@@ -62,8 +62,8 @@ static Played *play(StoreDb *db, gint64 run_id, const StudyOptions *how, GError 
   }
   if (!run_report_fits(report, FALSE))
     played->remedies = study_remedies(study, report, &summary);
-  played->faster = study_faster(study, report, &summary);
-  played->tornado = study_tornado(study, &summary);
+  played->faster = study_faster(study, report, &summary, NULL);
+  played->tornado = study_tornado(study, &summary, NULL);
   return played;
 }
 

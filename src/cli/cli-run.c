@@ -77,7 +77,7 @@ static void hint(const Study *study, const RunReport *report, const StudyOptions
     report_faster_hint(report, NULL, text);
     return;
   }
-  g_autoptr(GPtrArray) faster = study_faster(study, report, options);
+  g_autoptr(GPtrArray) faster = study_faster(study, report, options, NULL);
   report_faster_hint(report, faster, text);
 }
 

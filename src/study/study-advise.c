@@ -38,6 +38,8 @@ gboolean study_advise(const StudyAdvise *ask, StudyAdvice *ret, GError **error) 
   StudyAdvice advice = {0};
   StudyOptions options = ask->options;
   options.timeline = FALSE;
+  if (!study_trials_check(ask->study, error))
+    return FALSE;
   advice.own = study_try(ask->study, (const char *const[]){NULL}, &options, error);
   if (advice.own == NULL)
     return FALSE;

@@ -2,6 +2,9 @@
 /* Knobs alone, then a forward selection from each of a few starts, on the runner. */
 #include "study-faster.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "study-knobs.h"
 #include "study-runner.h"
 
@@ -16,11 +19,73 @@ gboolean study_may_advise(const RunReport *from, const RunReport *to) {
   return to->verdict <= from->verdict;
 }
 
+/* Changes played together, by the sorted text of them: several starts grow to the same. */
+typedef struct {
+  RunReport *report; /* NULL: refused */
+  gboolean done;     /* else a thread is at it */
+} Together;
+
 typedef struct {
   const Study *study;
   const RunReport *report;
   const StudyOptions *options;
+  StudyWatch *watch;
+  GMutex lock; /* of what follows, and of `watch` while starts grow */
+  GCond played;
+  GHashTable *together;
 } Search;
+
+/* What a start has grown to. */
+typedef struct {
+  char *change;
+  const RunReport *report; /* of `together`; NULL: it is the start itself */
+} Grown;
+
+static void together_free(gpointer data) {
+  Together *together = data;
+  run_report_free(together->report);
+  g_free(together);
+}
+
+static gint by_text(gconstpointer a, gconstpointer b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Caller frees. */
+static char *sorted_text(const char *change) {
+  g_auto(GStrv) each = g_strsplit(change, " ", -1);
+  qsort(each, g_strv_length(each), sizeof *each, by_text);
+  return g_strjoinv(" ", each);
+}
+
+/* Played by the first thread that asks, for which the others wait. NULL: refused. */
+static const RunReport *play_together(Search *search, const char *change, StudyCache *cache) {
+  char *key = sorted_text(change);
+  g_mutex_lock(&search->lock);
+  Together *together = g_hash_table_lookup(search->together, key);
+  if (together == NULL) {
+    together = g_new0(Together, 1);
+    g_hash_table_insert(search->together, key, together);
+    g_mutex_unlock(&search->lock);
+    RunReport *report = study_trial_run(search->study, change, search->options, cache);
+    g_mutex_lock(&search->lock);
+    together->report = report;
+    together->done = TRUE;
+    g_cond_broadcast(&search->played);
+  } else {
+    g_free(key);
+    while (!together->done)
+      g_cond_wait(&search->played, &search->lock);
+  }
+  g_mutex_unlock(&search->lock);
+  return together->report;
+}
+
+static RunReport *take_together(Search *search, const char *change) {
+  g_autofree char *key = sorted_text(change);
+  Together *together = g_hash_table_lookup(search->together, key);
+  return g_steal_pointer(&together->report);
+}
 
 static gint by_gain(gconstpointer a, gconstpointer b, gpointer user) {
   const RunReport *from = user;
@@ -42,37 +107,41 @@ static GPtrArray *those_that_pay(const Search *search, const GPtrArray *trials) 
 }
 
 /* Takes `next` into `best` where that gains on top of it; else leaves it. `start`: of what `best` began with. */
-static void extend(const Search *search, StudyTrial *best, const RunReport *start, const StudyTrial *next,
-                   StudyCache *cache) {
+static void extend(Search *search, Grown *best, const RunReport *start, const StudyTrial *next, StudyCache *cache) {
   if (study_changes_clash(best->change, next->change))
     return;
   g_autofree char *both = g_strdup_printf("%s %s", best->change, next->change);
-  RunReport *report = study_trial_run(search->study, both, search->options, cache);
+  const RunReport *report = play_together(search, both, cache);
   if (report == NULL || !study_may_advise(search->report, report) ||
-      study_gain(best->report != NULL ? best->report : start, report) < LEAST_GAIN) {
-    run_report_free(report);
+      study_gain(best->report != NULL ? best->report : start, report) < LEAST_GAIN)
     return;
-  }
   g_free(best->change);
   best->change = g_steal_pointer(&both);
-  run_report_free(best->report);
   best->report = report;
 }
 
+static void tell(Search *search) {
+  g_mutex_lock(&search->lock);
+  study_watch_done(search->watch);
+  g_mutex_unlock(&search->lock);
+}
+
 /* From one change on, each of the others in turn. */
-static void grow(const Search *search, const GPtrArray *pay, guint first, StudyTrial *best, StudyCache *cache) {
+static void grow(Search *search, const GPtrArray *pay, guint first, Grown *best, StudyCache *cache) {
   const StudyTrial *start = g_ptr_array_index(pay, first);
-  *best = (StudyTrial){g_strdup(start->change), NULL};
+  *best = (Grown){g_strdup(start->change), NULL};
   for (guint i = 0; i < pay->len; i++)
-    if (i != first)
+    if (i != first) {
       extend(search, best, start->report, g_ptr_array_index(pay, i), cache);
+      tell(search);
+    }
 }
 
 /* What each of the best starts grows to: one item of the runner each. */
 typedef struct {
-  const Search *search;
+  Search *search;
   const GPtrArray *pay;
-  StudyTrial grown[STARTS];
+  Grown grown[STARTS];
   guint n, next;
 } Starts;
 
@@ -83,7 +152,7 @@ static gpointer next_start(gpointer user) {
 
 static void grow_start(gpointer item, gpointer thread, gpointer user) {
   const Starts *starts = user;
-  StudyTrial *grown = item;
+  Grown *grown = item;
   grow(starts->search, starts->pay, (guint)(grown - starts->grown), grown, thread);
 }
 
@@ -100,17 +169,17 @@ static void cache_free(gpointer cache) {
 }
 
 /* Of equals the first. NULL: none has grown. */
-static StudyTrial *best_of(Starts *starts) {
-  StudyTrial *best = NULL;
+static const Grown *best_of(const Starts *starts) {
+  const Grown *best = NULL;
   for (guint i = 0; i < starts->n; i++) {
-    StudyTrial *grown = &starts->grown[i];
+    const Grown *grown = &starts->grown[i];
     if (grown->report != NULL && (best == NULL || study_gain(best->report, grown->report) > 0))
       best = grown;
   }
   return best;
 }
 
-static void try_together(const Search *search, GPtrArray *trials) {
+static void try_together(Search *search, GPtrArray *trials) {
   g_autoptr(GPtrArray) pay = those_that_pay(search, trials);
   Starts starts = {.search = search, .pay = pay, .n = MIN(pay->len, STARTS)};
   StudyRunner runner = {.next = next_start,
@@ -119,23 +188,29 @@ static void try_together(const Search *search, GPtrArray *trials) {
                         .user = &starts,
                         .thread_new = cache_new,
                         .thread_free = cache_free};
+  if (starts.n > 0)
+    study_watch_expect(search->watch, starts.n * (pay->len - 1));
   study_runner_run(&runner, NULL, NULL);
-  StudyTrial *best = best_of(&starts);
+  const Grown *best = best_of(&starts);
   if (best != NULL) {
     study_trials_add(trials, best->change);
-    ((StudyTrial *)g_ptr_array_index(trials, trials->len - 1))->report = g_steal_pointer(&best->report);
+    ((StudyTrial *)g_ptr_array_index(trials, trials->len - 1))->report = take_together(search, best->change);
   }
-  for (guint i = 0; i < starts.n; i++) {
+  for (guint i = 0; i < starts.n; i++)
     g_free(starts.grown[i].change);
-    run_report_free(starts.grown[i].report);
-  }
 }
 
-GPtrArray *study_faster(const Study *study, const RunReport *report, const StudyOptions *options) {
-  const Search search = {study, report, options};
+GPtrArray *study_faster(const Study *study, const RunReport *report, const StudyOptions *options, StudyWatch *watch) {
+  Search search = {.study = study, .report = report, .options = options, .watch = watch};
   GPtrArray *trials = study_trials_new();
   study_knobs(report, trials);
-  study_trials_play(study, trials, options);
+  study_trials_play(study, trials, options, watch);
+  g_mutex_init(&search.lock);
+  g_cond_init(&search.played);
+  search.together = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, together_free);
   try_together(&search, trials);
+  g_hash_table_unref(search.together);
+  g_cond_clear(&search.played);
+  g_mutex_clear(&search.lock);
   return trials;
 }

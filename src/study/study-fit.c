@@ -172,7 +172,7 @@ static gboolean fit_layouts(Search *search, const Study *study, const char *cons
 gboolean study_fit(const Study *study, const char *name, const char *const *layouts, const StudyOptions *options,
                    StudyFits *ret, GError **error) {
   Search search = {.study = study, .options = *options};
-  if (!find_key(name, &search.key, error))
+  if (!find_key(name, &search.key, error) || !study_trials_check(study, error))
     return FALSE;
   search.options.timeline = FALSE;
   g_autoptr(RunReport) base = study_try(study, (const char *const[]){NULL}, &search.options, error);

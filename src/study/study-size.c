@@ -23,6 +23,14 @@ gboolean study_size_check(const StudyWalk *walk, GError **error) {
                             played(walk), layers_of(&walk->shape), STUDY_PASSES_MOST);
 }
 
+gboolean study_size_check_again(const StudyWalk *walk, GError **error) {
+  return layers_of(&walk->shape) <= STUDY_LAYERS_AGAIN ||
+         conf_settings_fail(walk->settings, "model.layers", error,
+                            "this plays the step again and again, which of a model of %" G_GUINT64_FORMAT
+                            " layers takes minutes; at most %d are: set fewer, or see what run says",
+                            layers_of(&walk->shape), STUDY_LAYERS_AGAIN);
+}
+
 static guint64 steady_rows(const ProgramRole *role) {
   return role->sections[PROGRAM_STEADY].n_rows;
 }

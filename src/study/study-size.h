@@ -13,11 +13,16 @@
 #define STUDY_PASSES_MOST   ((guint64)1 << 17)
 #define STUDY_ROWS_MOST     ((guint64)1 << 26) /* of ranks played one by one */
 #define STUDY_TIMELINE_MOST ((guint64)3 << 19) /* kept */
+#define STUDY_LAYERS_AGAIN                                                                                             \
+  1024 /* of a step that is played again and again: the deepest published
+                                                * has as many (Wang et al. 2022, "DeepNet", arXiv 2203.00555: 1 000) */
 
 /* Of the micro-batches that the walk's recipe plays. */
 guint64 study_size_passes(const StudyWalk *walk);
 /* FALSE with advice where they are too many: before the Program is made. */
 gboolean study_size_check(const StudyWalk *walk, GError **error);
+/* The same where a step is too large to be played again and again. */
+gboolean study_size_check_again(const StudyWalk *walk, GError **error);
 /* The same where a timeline of the walk's Program would have too many rows: of its roles, each counted once. */
 gboolean study_size_check_timeline(const StudyWalk *walk, GError **error);
 /* The same where each rank is played by itself, and all ranks' rows are too many, or more than a timeline keeps. */

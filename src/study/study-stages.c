@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "study-layout.h"
+#include "study-trial.h"
 #include "study-walk.h"
 
 #define BEST 4 /* of the layouts that were found */
@@ -126,6 +127,8 @@ static gboolean run_layouts(Rungs *rungs, const char *const *layouts, GError **f
 
 gboolean study_run_stages(Study *study, const char *const *layouts, const StudyOptions *options, StudyStages *ret,
                           GError **error) {
+  if (!study_trials_check(study, error))
+    return FALSE;
   g_autoptr(StudyCache) cache = study_cache_new();
   g_autoptr(GError) first = NULL;
   StudyStages stages = {.n = 0};

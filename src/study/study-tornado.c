@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "study-trial.h"
-
 const char *const study_figure_names[] = {
     "matmul_rate",       "memory_bandwidth", "memory_size",           "node_bandwidth",
     "network_bandwidth", "network_latency",  "leaf_oversubscription", NULL};
@@ -25,7 +23,7 @@ static char *change_of(guint figure, const char *factor) {
   return g_strdup_printf("what_if.%s=%s", study_figure_names[figure], factor);
 }
 
-StudyTornado *study_tornado(const Study *study, const StudyOptions *options) {
+StudyTornado *study_tornado(const Study *study, const StudyOptions *options, StudyWatch *watch) {
   static const char *const factors[] = {"0.9", "1.1"};
   g_autoptr(GPtrArray) trials = study_trials_new();
   for (guint i = 0; i < STUDY_FIGURES; i++)
@@ -34,7 +32,7 @@ StudyTornado *study_tornado(const Study *study, const StudyOptions *options) {
       study_trials_add(trials, change);
     }
   study_trials_add(trials, ENDLESS);
-  study_trials_play(study, trials, options);
+  study_trials_play(study, trials, options, watch);
   StudyTornado *tornado = g_new0(StudyTornado, 1);
   for (guint i = 0; i < STUDY_FIGURES; i++) {
     g_autofree char *low = change_of(i, factors[0]), *high = change_of(i, factors[1]);

@@ -6,7 +6,28 @@
 
 #include "conf-settings.h"
 #include "study-runner.h"
+#include "study-size.h"
 #include "study-walk.h"
+
+void study_watch_expect(StudyWatch *watch, guint64 plays) {
+  if (watch != NULL)
+    watch->all += plays;
+}
+
+void study_watch_done(StudyWatch *watch) {
+  if (watch == NULL)
+    return;
+  watch->done++;
+  if (watch->progress != NULL)
+    watch->progress(watch->done, watch->all, watch->user);
+}
+
+gboolean study_trials_check(const Study *study, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
+  gboolean good = !study_walk_read(&walk, NULL) || study_size_check_again(&walk, error);
+  study_walk_clear(&walk);
+  return good;
+}
 
 static void trial_free(gpointer data) {
   StudyTrial *trial = data;
@@ -49,6 +70,7 @@ typedef struct {
   const Study *study;
   const StudyOptions *options;
   GPtrArray *trials;
+  StudyWatch *watch;
   guint next;
 } Players;
 
@@ -68,7 +90,9 @@ static void work(gpointer item, gpointer thread, gpointer user) {
   trial->report = study_trial_run(players->study, trial->change, players->options, thread);
 }
 
-static gboolean deliver(G_GNUC_UNUSED gpointer item, G_GNUC_UNUSED gpointer user, G_GNUC_UNUSED GError **error) {
+static gboolean deliver(G_GNUC_UNUSED gpointer item, gpointer user, G_GNUC_UNUSED GError **error) {
+  const Players *players = user;
+  study_watch_done(players->watch);
   return TRUE;
 }
 
@@ -80,8 +104,10 @@ static void end(gpointer thread) {
   study_cache_free(thread);
 }
 
-void study_trials_play(const Study *study, GPtrArray *trials, const StudyOptions *options) {
-  Players players = {study, options, trials, 0};
+void study_trials_play(const Study *study, GPtrArray *trials, const StudyOptions *options, StudyWatch *watch) {
+  Players players = {study, options, trials, watch, 0};
+  for (guint i = 0; i < trials->len; i++)
+    study_watch_expect(watch, ((const StudyTrial *)g_ptr_array_index(trials, i))->report == NULL);
   StudyRunner runner = {
       .next = next, .work = work, .deliver = deliver, .user = &players, .thread_new = begin, .thread_free = end};
   study_runner_run(&runner, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One step explained: where its time goes, what that hangs on, and what would make it faster.
  *
- *   g_autoptr(GPtrArray) faster = study_faster(study, report, &options);
- *   g_autoptr(StudyTornado) tornado = study_tornado(study, &options);
+ *   g_autoptr(GPtrArray) faster = study_faster(study, report, &options, NULL);
+ *   g_autoptr(StudyTornado) tornado = study_tornado(study, &options, NULL);
  *   report_explained(report, faster, tornado, text);        // or report_explained_json
  *
  * The step as a budget that adds up (compute by kind of operation, exposed communication and idle time by cause), its

@@ -2,7 +2,7 @@
 /* How much of a step hangs on what: the cluster's figures a tenth smaller and larger, played again, and the step on a
  * network without end.
  *
- *   g_autoptr(StudyTornado) tornado = study_tornado(study, &options);
+ *   g_autoptr(StudyTornado) tornado = study_tornado(study, &options, NULL);
  *   for (guint i = 0; i < STUDY_FIGURES; i++)
  *     … study_figure_names[i], tornado->bars[i].low->step of its slowest class …
  *
@@ -10,7 +10,7 @@
  * nothing. Cost: 15 summary-only runs. */
 #pragma once
 
-#include "study.h"
+#include "study-trial.h"
 
 typedef enum {
   STUDY_MATMUL_RATE,
@@ -33,6 +33,6 @@ typedef struct {
   RunReport *endless; /* links of a thousand times the bandwidth, hops without latency; NULL: refused */
 } StudyTornado;
 
-StudyTornado *study_tornado(const Study *study, const StudyOptions *options);
+StudyTornado *study_tornado(const Study *study, const StudyOptions *options, StudyWatch *watch);
 void study_tornado_free(StudyTornado *tornado);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyTornado, study_tornado_free)
