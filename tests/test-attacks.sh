@@ -177,6 +177,14 @@ mkdir bombs
 for i in 1 2; do head -c 40M /dev/zero | gzip >bombs/rank$i.json.gz; done
 tar cf bombs.tar bombs
 refused "import kineto: an archive whose files do so together" '100 times what it was' import kineto bombs.tar
+# Two million kernels and one more, 49 letters each: within what a packed file of a megabyte may unfold to.
+{
+  printf '['
+  yes '{"ph":"X","ts":1,"dur":1,"cat":"kernel","name":""},' | head -n $(((2 << 20) + 1))
+  printf '{}]'
+} >many.json
+refused "import kineto: kernels without end" 'has more than 2097152 kernels' import kineto many.json
+rm many.json
 refused "import: a database in the way" 'is a database' import lstopo "$data/fuzz/corpus/lstopo/one" \
   --platform infiniband -o good.db
 
