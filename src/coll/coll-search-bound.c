@@ -16,10 +16,11 @@ static gboolean is_allowed(const CollSearch *search, guint32 from, guint32 to) {
   return from != to && path->count > 0 && path->type <= (inside ? search->draft.type_intra : search->draft.type_inter);
 }
 
-/* Channels that can leave a GPU: over the first links of its allowed paths, each link once. */
+/* Channels that can leave a GPU for another: over the first links of its allowed paths, each link once. What goes on to
+ * a GPU takes the inner speed, of a tree's second pass the higher of the two; a ring's are one. */
 static guint64 channels_out(const CollSearch *search, guint32 gpu) {
   const CollSystem *system = search->system;
-  gint64 speed = MIN(search->draft.intra, search->draft.inter);
+  gint64 speed = search->draft.intra;
   guint64 channels = 0;
   for (guint i = 0; i < system->parts[gpu].links->len; i++) {
     guint32 link = g_array_index(system->parts[gpu].links, guint32, i);
@@ -63,7 +64,7 @@ static gboolean all_leave_over_nvlink(const CollSearch *search) {
 /* Channels by the NVLinks of all GPUs together, where nothing else joins them. */
 static guint64 channels_over_nvlink(const CollSearch *search, gboolean leaves_by_entry) {
   const CollSystem *system = search->system;
-  gint64 speed = MIN(search->draft.intra, search->draft.inter);
+  gint64 speed = search->draft.intra;
   guint64 slots = 0, each = system->n_gpus - (system->n_nets > 0);
   if (!all_over_nvlink(search))
     return G_MAXUINT32;
