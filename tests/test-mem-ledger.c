@@ -5,14 +5,13 @@
 
 static void the_peak_and_who_held_it(void) {
   MemLedger ledger = {0};
-  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_PARAMETERS, 60, 1));
-  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_ACTIVATIONS, 40, 2));
-  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_TEMPORARY, 1, 3));
-  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_TEMPORARY, 9, 4));
-  mem_ledger_give(&ledger, MEM_ACTIVATIONS, 40, 5);
-  CU_ASSERT_FALSE(mem_ledger_take(&ledger, MEM_COMMUNICATION, 20, 6)); /* 90 is no peak */
+  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_PARAMETERS, 60));
+  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_ACTIVATIONS, 40));
+  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_TEMPORARY, 1));
+  CU_ASSERT_TRUE(mem_ledger_take(&ledger, MEM_TEMPORARY, 9));
+  mem_ledger_give(&ledger, MEM_ACTIVATIONS, 40);
+  CU_ASSERT_FALSE(mem_ledger_take(&ledger, MEM_COMMUNICATION, 20)); /* 90 is no peak */
   CU_ASSERT_EQUAL(ledger.peak, 110);
-  CU_ASSERT_EQUAL(ledger.peak_at, 4);
   CU_ASSERT_EQUAL(ledger.held_at_peak[MEM_ACTIVATIONS], 40);
   CU_ASSERT_EQUAL(ledger.held_at_peak[MEM_COMMUNICATION], 0);
   CU_ASSERT_EQUAL(ledger.total, 90);
@@ -27,12 +26,12 @@ static void agrees_with_a_list(void) {
     if (entries->len > 0 && g_rand_int_range(random, 0, 100) < 48) {
       guint victim = (guint)g_rand_int_range(random, 0, (gint32)entries->len);
       guint64 *entry = (guint64 *)(gpointer)entries->data + 2 * victim;
-      mem_ledger_give(&ledger, (MemTenant)entry[0], entry[1], i);
+      mem_ledger_give(&ledger, (MemTenant)entry[0], entry[1]);
       g_array_remove_index_fast(entries, victim);
     } else {
       guint64 entry[2] = {(guint64)g_rand_int_range(random, 0, MEM_TENANTS),
                           (guint64)g_rand_int_range(random, 1, 1 << 14)};
-      gboolean highest = mem_ledger_take(&ledger, (MemTenant)entry[0], entry[1], i);
+      gboolean highest = mem_ledger_take(&ledger, (MemTenant)entry[0], entry[1]);
       g_array_append_val(entries, entry);
       guint64 total = 0;
       for (guint k = 0; k < entries->len; k++)

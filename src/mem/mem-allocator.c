@@ -80,7 +80,7 @@ static guint32 least_grown(const MemAllocator *allocator, guint32 block) {
 }
 
 /* A block that stays in its bin; MEM_NONE: none will do. */
-static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
+static inline guint32 best_fit(MemAllocator *allocator, guint32 pool, guint64 size) {
   guint64 most = allocator->policy.max_split_size;
   guint32 block = mem_bins_fit(allocator, pool, size);
   if (block == MEM_NONE)
@@ -105,7 +105,7 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   allocator->use.device_takes++;
   guint64 address = allocator->next_address;
   allocator->next_address += bytes;
-  return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
+  return mem_block_add(allocator, pool, address, bytes, MEM_BLOCK_FREE);
 }
 
 /* A free segment, whose block is in its bin. */
@@ -144,7 +144,7 @@ static void flush_pool(MemAllocator *allocator, guint32 pool) {
   guint32 block = mem_bins_first(allocator, pool);
   while (allocator->pools[pool].whole > 0) {
     guint32 next = mem_bins_next(allocator, block);
-    if (mem_block_is_whole(allocator, block))
+    if (mem_block_is_whole(mem_block(allocator, block)))
       give_back(allocator, block);
     block = next;
   }
@@ -167,22 +167,20 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
 }
 
 /* `binned`: the block is in its bin. */
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, gboolean binned, guint64 size) {
-  guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
+static inline guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, gboolean binned, guint64 size) {
+  guint64 found = mem_block(allocator, block)->size;
   if (binned) {
-    allocator->pools[pool].whole -= mem_block_is_whole(allocator, block);
+    allocator->pools[pool].whole -= mem_block_is_whole(mem_block(allocator, block));
     mem_bins_remove(allocator, block);
   }
-  if (worth_splitting(allocator, pool, size, rest)) {
-    guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
-    mem_bins_add(allocator, after);
-    mem_block(allocator, block)->size = size;
+  if (worth_splitting(allocator, pool, size, found - size)) {
+    mem_bins_add(allocator, mem_block_split(allocator, block, size, MEM_BLOCK_FREE));
+    found = size;
   }
-  MemBlock *taken = mem_block(allocator, block);
   MemUse *use = &allocator->use;
-  taken->state = MEM_BLOCK_TAKEN;
-  use->allocated += taken->size;
-  use->active += taken->size;
+  mem_block(allocator, block)->state = MEM_BLOCK_TAKEN;
+  use->allocated += found;
+  use->active += found;
   use->peak_allocated = MAX(use->peak_allocated, use->allocated);
   use->peak_active = MAX(use->peak_active, use->active);
   use->peak_reserved = MAX(use->peak_reserved, use->reserved);
@@ -239,6 +237,9 @@ void mem_allocator_pass(MemAllocator *allocator, guint32 block) {
 }
 
 void mem_allocator_give(MemAllocator *allocator, guint32 block) {
-  mem_allocator_hold(allocator, block);
-  mem_allocator_pass(allocator, block);
+  require_state(allocator, block, MEM_BLOCK_TAKEN);
+  guint64 size = mem_block(allocator, block)->size;
+  allocator->use.allocated -= size;
+  allocator->use.active -= size;
+  mem_block_set_free(allocator, block);
 }

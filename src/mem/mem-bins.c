@@ -84,44 +84,29 @@ static guint32 first_in(const MemBins *bins, guint bin) {
   return list != NULL ? block_at(list, mem_list_first()) : bins->bins[bin].first;
 }
 
-/* Of the first bin from that one on that has blocks. */
-static guint32 first_from(const MemBins *bins, guint bin) {
-  if (bin >= MEM_BINS)
-    return MEM_NONE;
-  guint word = bin / 64;
-  guint64 filled = bins->filled[word] & ~(guint64)0 << bin % 64;
-  while (filled == 0 && ++word < MEM_BINS / 64)
-    filled = bins->filled[word];
-  return filled != 0 ? first_in(bins, 64 * word + (guint)__builtin_ctzll(filled)) : MEM_NONE;
+guint32 mem_bins_first_listed(const MemBins *bins, guint bin) {
+  return first_in(bins, bin);
 }
 
-/* Of a bin that has blocks. */
-static guint32 fit_in(const MemBlock *blocks, MemBins *bins, guint bin, guint64 size) {
-  const MemList *list = list_of(bins, bin);
-  if (G_LIKELY(list == NULL)) {
+guint32 mem_bins_fit_within(MemAllocator *allocator, guint32 pool, guint bin, guint64 size) {
+  const MemBlock *blocks = allocator->blocks.data;
+  MemBins *bins = allocator->pools[pool].free;
+  MemList *list = list_of(bins, bin);
+  if (list == NULL) {
     if (blocks[bins->bins[bin].last].size < size)
       return MEM_NONE;
     guint32 at = bins->bins[bin].first;
     for (guint steps = 0; blocks[at].size < size && steps < MEM_BIN_STEPS; steps++)
       at = blocks[at].larger;
-    if (G_LIKELY(blocks[at].size >= size))
+    if (blocks[at].size >= size)
       return at;
     list = begin_list(blocks, bins, bin);
   }
   return block_at(list, mem_list_fit(list, size));
 }
 
-guint32 mem_bins_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
-  MemBins *bins = allocator->pools[pool].free;
-  if (bins == NULL)
-    return MEM_NONE;
-  guint bin = mem_bin_of(size);
-  guint32 found = is_filled(bins, bin) ? fit_in(allocator->blocks.data, bins, bin, size) : MEM_NONE;
-  return found != MEM_NONE ? found : first_from(bins, bin + 1);
-}
-
 guint32 mem_bins_first(const MemAllocator *allocator, guint32 pool) {
-  return allocator->pools[pool].free != NULL ? first_from(allocator->pools[pool].free, 0) : MEM_NONE;
+  return allocator->pools[pool].free != NULL ? mem_bins_first_from(allocator->pools[pool].free, 0) : MEM_NONE;
 }
 
 guint32 mem_bins_last(const MemAllocator *allocator, guint32 pool) {
@@ -137,10 +122,10 @@ guint32 mem_bins_last(const MemAllocator *allocator, guint32 pool) {
 guint32 mem_bins_next(const MemAllocator *allocator, guint32 block) {
   const MemBlock *at = mem_block(allocator, block);
   const MemBins *bins = allocator->pools[at->pool].free;
-  guint bin = mem_bin_of(at->size);
+  guint bin = at->bin;
   const MemList *list = list_of(bins, bin);
   guint32 next = list != NULL ? block_at(list, mem_list_next(list, place_in(list, at))) : at->larger;
-  return next != MEM_NONE ? next : first_from(bins, bin + 1);
+  return next != MEM_NONE ? next : mem_bins_first_from(bins, bin + 1);
 }
 
 /* ---- The whole ---- */

@@ -71,6 +71,7 @@ static inline void mem_bins_add(MemAllocator *allocator, guint32 block) {
   if (G_UNLIKELY(bins == NULL))
     bins = mem_bins_begin(allocator, added->pool);
   guint number = mem_bin_of(added->size);
+  added->bin = (guint8)number;
   guint64 *filled = &bins->filled[number / 64], bit = (guint64)1 << number % 64;
   MemBin *bin = &bins->bins[number];
   guint32 after = MEM_NONE;
@@ -90,7 +91,7 @@ static inline void mem_bins_remove(MemAllocator *allocator, guint32 block) {
   const MemBlock *removed = &blocks[block];
   MemBins *bins = allocator->pools[removed->pool].free;
   guint32 smaller = removed->smaller, larger = removed->larger;
-  guint number = mem_bin_of(removed->size);
+  guint number = removed->bin;
   MemBin *bin = &bins->bins[number];
   if (G_UNLIKELY(bins->lists != NULL)) {
     mem_bins_remove_listed(allocator, block, number);
@@ -102,7 +103,43 @@ static inline void mem_bins_remove(MemAllocator *allocator, guint32 block) {
   *(larger != MEM_NONE ? &blocks[larger].smaller : &bin->last) = smaller;
 }
 
-guint32 mem_bins_fit(const MemAllocator *allocator, guint32 pool, guint64 size);
+/* Of a bin that may have a list, and has blocks. The latter may need to begin one. */
+guint32 mem_bins_first_listed(const MemBins *bins, guint bin);
+guint32 mem_bins_fit_within(MemAllocator *allocator, guint32 pool, guint bin, guint64 size);
+
+/* The first block of the first bin from that one on that has some. */
+static inline guint32 mem_bins_first_from(const MemBins *bins, guint bin) {
+  if (bin >= MEM_BINS)
+    return MEM_NONE;
+  guint word = bin / 64;
+  guint64 filled = bins->filled[word] & ~(guint64)0 << bin % 64;
+  while (filled == 0 && ++word < MEM_BINS / 64)
+    filled = bins->filled[word];
+  if (filled == 0)
+    return MEM_NONE;
+  guint found = 64 * word + (guint)__builtin_ctzll(filled);
+  return G_LIKELY(bins->lists == NULL) ? bins->bins[found].first : mem_bins_first_listed(bins, found);
+}
+
+static inline guint32 mem_bins_fit(MemAllocator *allocator, guint32 pool, guint64 size) {
+  const MemBlock *blocks = allocator->blocks.data;
+  const MemBins *bins = allocator->pools[pool].free;
+  if (G_UNLIKELY(bins == NULL))
+    return MEM_NONE;
+  guint bin = mem_bin_of(size);
+  if (bins->filled[bin / 64] >> bin % 64 & 1) {
+    guint32 found = MEM_NONE;
+    if (G_UNLIKELY(bins->lists != NULL))
+      found = mem_bins_fit_within(allocator, pool, bin, size);
+    else if (blocks[bins->bins[bin].first].size >= size)
+      found = bins->bins[bin].first;
+    else if (blocks[bins->bins[bin].last].size >= size)
+      found = mem_bins_fit_within(allocator, pool, bin, size);
+    if (found != MEM_NONE)
+      return found;
+  }
+  return mem_bins_first_from(bins, bin + 1);
+}
 /* In order of size, then address. */
 guint32 mem_bins_first(const MemAllocator *allocator, guint32 pool);
 guint32 mem_bins_last(const MemAllocator *allocator, guint32 pool);

@@ -2,60 +2,53 @@
 /* Blocks: adding, joining, freeing. */
 #include "mem-bins.h"
 
-guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
-                      MemBlockState state) {
-  guint32 block = allocator->unused;
-  if (block != MEM_NONE) {
-    allocator->unused = mem_block(allocator, block)->next;
-  } else {
-    block = allocator->blocks.n;
-    base_vector_next(&allocator->blocks, sizeof(MemBlock));
-  }
-  guint32 next = previous != MEM_NONE ? mem_block(allocator, previous)->next : MEM_NONE;
-  *mem_block(allocator, block) = (MemBlock){address, size, previous, next, MEM_NONE, MEM_NONE, pool, state};
-  if (previous != MEM_NONE)
-    mem_block(allocator, previous)->next = block;
-  if (next != MEM_NONE)
-    mem_block(allocator, next)->previous = block;
+guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint64 address, guint64 size, MemBlockState state) {
+  guint32 block = mem_block_record(allocator);
+  *mem_block(allocator, block) = (MemBlock){
+      .address = address, .size = size, .previous = MEM_NONE, .next = MEM_NONE, .pool = pool, .state = (guint8)state};
   return block;
 }
 
-void mem_block_remove(MemAllocator *allocator, guint32 block) {
-  MemBlock *removed = mem_block(allocator, block);
-  if (removed->previous != MEM_NONE)
-    mem_block(allocator, removed->previous)->next = removed->next;
-  if (removed->next != MEM_NONE)
-    mem_block(allocator, removed->next)->previous = removed->previous;
-  removed->state = MEM_BLOCK_UNUSED;
-  removed->next = allocator->unused;
+/* The record of a block that is linked nowhere. */
+static inline void forget(MemAllocator *allocator, MemBlock *forgotten, guint32 block) {
+  forgotten->state = MEM_BLOCK_UNUSED;
+  forgotten->next = allocator->unused;
   allocator->unused = block;
 }
 
-void mem_block_join(MemAllocator *allocator, guint32 block) {
-  guint32 next = mem_block(allocator, block)->next;
-  mem_block(allocator, block)->size += mem_block(allocator, next)->size;
-  mem_block_remove(allocator, next);
+void mem_block_remove(MemAllocator *allocator, guint32 block) {
+  forget(allocator, mem_block(allocator, block), block);
 }
 
-static gboolean is_free(const MemAllocator *allocator, guint32 block) {
-  return block != MEM_NONE && mem_block(allocator, block)->state == MEM_BLOCK_FREE;
+static inline void join(MemAllocator *allocator, MemBlock *blocks, guint32 block, guint32 next) {
+  MemBlock *joined = &blocks[block], *gone = &blocks[next];
+  guint32 after = gone->next;
+  joined->size += gone->size;
+  joined->next = after;
+  if (after != MEM_NONE)
+    blocks[after].previous = block;
+  forget(allocator, gone, next);
+}
+
+void mem_block_join(MemAllocator *allocator, guint32 block) {
+  join(allocator, allocator->blocks.data, block, mem_block(allocator, block)->next);
 }
 
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
-  MemBlock *freed = mem_block(allocator, block);
-  gboolean before = is_free(allocator, freed->previous), after = is_free(allocator, freed->next);
+  MemBlock *blocks = allocator->blocks.data, *freed = &blocks[block];
+  guint32 next = freed->next, previous = freed->previous;
   freed->state = MEM_BLOCK_FREE;
-  if (after) {
-    mem_bins_remove(allocator, freed->next);
-    mem_block_join(allocator, block);
+  if (next != MEM_NONE && blocks[next].state == MEM_BLOCK_FREE) {
+    mem_bins_remove(allocator, next);
+    join(allocator, blocks, block, next);
   }
-  if (before) {
-    block = freed->previous;
-    mem_bins_remove(allocator, block);
-    mem_block_join(allocator, block);
+  if (previous != MEM_NONE && blocks[previous].state == MEM_BLOCK_FREE) {
+    mem_bins_remove(allocator, previous);
+    join(allocator, blocks, previous, block);
+    block = previous;
   }
   mem_bins_add(allocator, block);
-  allocator->pools[freed->pool].whole += mem_block_is_whole(allocator, block);
+  allocator->pools[blocks[block].pool].whole += mem_block_is_whole(&blocks[block]);
   return block;
 }
 

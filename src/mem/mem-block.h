@@ -22,7 +22,8 @@ typedef struct {
   guint32 previous, next;  /* in the segment; MEM_NONE: none. Of a record that is unused the next such one */
   guint32 smaller, larger; /* in its bin, if it is free and that has no list; MEM_NONE: none */
   guint32 pool;
-  MemBlockState state;
+  guint8 state; /* MemBlockState */
+  guint8 bin;   /* that it is in, or was last */
 } MemBlock;
 
 /* mem-bins.h */
@@ -61,19 +62,49 @@ struct MemAllocator {
 static inline MemBlock *mem_block(const MemAllocator *allocator, guint32 block) {
   return &((MemBlock *)allocator->blocks.data)[block];
 }
-static inline gboolean mem_block_is_whole(const MemAllocator *allocator, guint32 block) {
-  return mem_block(allocator, block)->previous == MEM_NONE && mem_block(allocator, block)->next == MEM_NONE;
+static inline gboolean mem_block_is_whole(const MemBlock *block) {
+  return (block->previous & block->next) == MEM_NONE;
 }
 static inline guint64 mem_round_up(guint64 bytes, guint64 unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
+/* A record that is in no list. Pointers to blocks are no longer valid. */
+static inline guint32 mem_block_record(MemAllocator *allocator) {
+  guint32 block = allocator->unused;
+  if (G_UNLIKELY(block == MEM_NONE)) {
+    base_vector_next(&allocator->blocks, sizeof(MemBlock));
+    return allocator->blocks.n - 1;
+  }
+  allocator->unused = mem_block(allocator, block)->next;
+  return block;
+}
+
+/* What lies behind the first `size` bytes of a block becomes one of its own, in no bin, and is returned. Pointers to
+ * blocks are no longer valid. */
+static inline guint32 mem_block_split(MemAllocator *allocator, guint32 block, guint64 size, MemBlockState state) {
+  guint32 after = mem_block_record(allocator);
+  MemBlock *blocks = allocator->blocks.data, *split = &blocks[block], *rest = &blocks[after];
+  guint32 next = split->next;
+  rest->address = split->address + size;
+  rest->size = split->size - size;
+  rest->previous = block;
+  rest->next = next;
+  rest->pool = split->pool;
+  rest->state = (guint8)state;
+  split->size = size;
+  split->next = after;
+  if (next != MEM_NONE)
+    blocks[next].previous = after;
+  return after;
+}
+
 /* mem-block.c */
-/* A block after `previous` (MEM_NONE: a segment of its own); in no bin. Pointers to blocks are no longer valid. */
-guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
-                      MemBlockState state);
+/* A segment as one block, in no bin. Pointers to blocks are no longer valid. */
+guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint64 address, guint64 size, MemBlockState state);
 /* Joins a block with the one after it, which vanishes; neither may be in a bin. */
 void mem_block_join(MemAllocator *allocator, guint32 block);
+/* Of a segment that is one block, in no bin. */
 void mem_block_remove(MemAllocator *allocator, guint32 block);
 /* Makes a block free: joined with free neighbours, in its pool's bins. Returns the joined block. */
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block);

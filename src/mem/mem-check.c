@@ -18,7 +18,7 @@ static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sum
     sim_require(block->size > 0 && block->pool == pool, 0, NULL, "block %u is empty, or of another pool", at);
     if (block->state == MEM_BLOCK_FREE) {
       sums->free++;
-      sums->whole += mem_block_is_whole(allocator, at);
+      sums->whole += mem_block_is_whole(block);
     }
     if (block->next == MEM_NONE)
       continue;

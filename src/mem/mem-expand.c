@@ -52,7 +52,7 @@ static guint32 find_room(const MemAllocator *allocator, const MemPool *pool, gui
 static void begin(MemAllocator *allocator, guint32 index) {
   MemPool *pool = &allocator->pools[index];
   guint64 size = PAGES_IN_ALL * mem_expand_page(pool);
-  pool->head = mem_block_add(allocator, index, MEM_NONE, 0, size, MEM_BLOCK_UNMAPPED);
+  pool->head = mem_block_add(allocator, index, 0, size, MEM_BLOCK_UNMAPPED);
   g_array_append_val(pool->unmapped, pool->head);
 }
 
@@ -66,11 +66,9 @@ static guint32 map(MemAllocator *allocator, guint32 block, guint64 bytes) {
   if (bytes == unmapped.size) {
     g_array_remove_index(pool->unmapped, at);
   } else {
-    guint32 rest = mem_block_add(allocator, unmapped.pool, block, unmapped.address + bytes, unmapped.size - bytes,
-                                 MEM_BLOCK_UNMAPPED);
+    guint32 rest = mem_block_split(allocator, block, bytes, MEM_BLOCK_UNMAPPED);
     g_array_index(pool->unmapped, guint32, at) = rest;
   }
-  mem_block(allocator, block)->size = bytes;
   mem_block(allocator, block)->state = MEM_BLOCK_FREE;
   return block;
 }
@@ -138,16 +136,14 @@ static void unmap(MemAllocator *allocator, guint32 index, guint32 block, guint64
   allocator->use.reserved -= to - from;
   allocator->use.device_gives += (to - from) / mem_expand_page(pool);
   if (to < whole.address + whole.size) {
-    guint32 after = mem_block_add(allocator, index, block, to, whole.address + whole.size - to, MEM_BLOCK_FREE);
+    guint32 after = mem_block_split(allocator, block, to - whole.address, MEM_BLOCK_FREE);
     mem_bins_add(allocator, after);
   }
   guint32 unmapped = block;
   if (from > whole.address) {
-    mem_block(allocator, block)->size = from - whole.address;
+    unmapped = mem_block_split(allocator, block, from - whole.address, MEM_BLOCK_UNMAPPED);
     mem_bins_add(allocator, block);
-    unmapped = mem_block_add(allocator, index, block, from, to - from, MEM_BLOCK_UNMAPPED);
   } else {
-    mem_block(allocator, block)->size = to - from;
     mem_block(allocator, block)->state = MEM_BLOCK_UNMAPPED;
   }
   join_unmapped(allocator, pool, unmapped);

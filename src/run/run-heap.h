@@ -50,9 +50,10 @@ struct RunHeap {
   gboolean told; /* what is held is asked for at every change */
   MemLedger ledger;
   MemAllocator *allocator;
-  const MemUse *use;   /* the allocator's */
-  guint64 outside;     /* of the device's bytes, beside the allocator */
-  guint64 managed;     /* of these, what the driver may move out */
+  const MemUse *use; /* the allocator's */
+  guint64 outside;   /* of the device's bytes, beside the allocator */
+  guint64 managed;   /* of these, what the driver may move out */
+  const ProgramTensor *tensors;
   guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */
   gboolean *connected; /* by slot: its communicator has its buffers */
   RunPasses *passes;   /* by stream */

@@ -92,7 +92,7 @@ static void run_out(const Move *move, const Request *request) {
 static inline void charge(const Move *move, MemTenant tenant, guint64 bytes, guint64 unique) {
   RunHeap *heap = move->heap;
   heap->unique[tenant] += unique;
-  if (mem_ledger_take(&heap->ledger, tenant, bytes, run_now(move->rank->play))) {
+  if (mem_ledger_take(&heap->ledger, tenant, bytes)) {
     memcpy(heap->unique_at_peak, heap->unique, sizeof heap->unique);
     heap->outcome.peak = TRUE;
     heap->peak_step = step_number(move);
@@ -120,17 +120,23 @@ static void take_outside(const Move *move, const Request *request) {
   charge(move, request->tenant, request->bytes, request->unique);
 }
 
+/* Nobody holds the tensor any more. */
+static inline void discharge(const Move *move, const ProgramTensor *given) {
+  RunHeap *heap = move->heap;
+  mem_ledger_give(&heap->ledger, given->tenant, given->bytes);
+  heap->unique[given->tenant] -= given->unique_bytes;
+  sample(move);
+}
+
 static inline void pass(const Move *move, guint32 tensor, guint32 block) {
-  const ProgramTensor *given = &system_of(move)->program->tensors[tensor];
+  const ProgramTensor *given = &move->heap->tensors[tensor];
   if (given->managed) {
     set_outside(move, move->heap->outside - given->bytes);
     move->heap->managed -= given->bytes;
   } else {
     mem_allocator_pass(move->heap->allocator, block);
   }
-  mem_ledger_give(&move->heap->ledger, given->tenant, given->bytes, run_now(move->rank->play));
-  move->heap->unique[given->tenant] -= given->unique_bytes;
-  sample(move);
+  discharge(move, given);
 }
 
 /* So many rows of the stream have ended. */
@@ -187,6 +193,7 @@ RunHeap *run_heap_new(RunRank *rank) {
   heap->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(&move));
   heap->use = mem_allocator_use(heap->allocator);
   heap->passes = g_new0(RunPasses, program->n_streams);
+  heap->tensors = program->tensors;
   heap->blocks = g_new(guint32, program->n_tensors);
   for (guint32 t = 0; t < program->n_tensors; t++)
     heap->blocks[t] = PROGRAM_NONE;
@@ -241,49 +248,64 @@ static SimTime device_time(const Move *move, guint64 takes, guint64 gives) {
 }
 
 /* FALSE: the host waits, and comes again. */
-static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
+static gboolean take_after_wait(const Move *move, guint32 tensor, guint32 stream, guint32 *ret_block) {
   RunHeap *heap = move->heap;
-  const ProgramTensor *taken = &system_of(move)->program->tensors[tensor];
-  MemTenant tenant = (MemTenant)taken->tenant;
-  guint64 bytes = taken->bytes, unique = taken->unique_bytes;
-  if (taken->managed) {
-    heap->managed += bytes;
-    take_outside(move, &(Request){tenant, bytes, unique, taken->name});
-    return TRUE;
-  }
-  guint64 takes = heap->use->device_takes, gives = heap->use->device_gives;
-  if (heap->waits || !mem_allocator_take(heap->allocator, stream, bytes, &heap->blocks[tensor])) {
-    if (must_wait(move))
-      return FALSE;
-    heap->blocks[tensor] = retry(move, stream, &(Request){tenant, bytes, unique, taken->name});
-  }
-  charge(move, tenant, bytes, unique);
-  SimTime cost = device_time(move, takes, gives);
-  heap->device_time += cost;
-  heap->outcome.cost = move->rank->replay.replaying ? 0 : cost;
+  const ProgramTensor *taken = &heap->tensors[tensor];
+  if (must_wait(move))
+    return FALSE;
+  *ret_block = retry(move, stream, &(Request){taken->tenant, taken->bytes, taken->unique_bytes, taken->name});
   heap->outcome.retries += heap->waits;
   heap->waits = FALSE;
   return TRUE;
 }
 
+/* FALSE: the host waits, and comes again. */
+static inline gboolean take(const Move *move, guint32 tensor, guint32 stream) {
+  RunHeap *heap = move->heap;
+  const ProgramTensor *taken = &heap->tensors[tensor];
+  if (taken->managed) {
+    heap->managed += taken->bytes;
+    take_outside(move, &(Request){taken->tenant, taken->bytes, taken->unique_bytes, taken->name});
+    return TRUE;
+  }
+  guint64 takes = heap->use->device_takes, gives = heap->use->device_gives;
+  guint32 block;
+  if ((heap->waits || !mem_allocator_take(heap->allocator, stream, taken->bytes, &block)) &&
+      !take_after_wait(move, tensor, stream, &block))
+    return FALSE;
+  heap->blocks[tensor] = block;
+  charge(move, taken->tenant, taken->bytes, taken->unique_bytes);
+  SimTime cost = device_time(move, takes, gives);
+  if (cost > 0) {
+    heap->device_time += cost;
+    heap->outcome.cost = move->rank->replay.replaying ? 0 : cost;
+  }
+  return TRUE;
+}
+
 /* Of use again once what was issued on the stream so far has ended; NULL: at once. */
-static void give(const Move *move, guint32 tensor, RunPasses *passes) {
+static inline void give(const Move *move, guint32 tensor, RunPasses *passes) {
   RunHeap *heap = move->heap;
   guint32 block = heap->blocks[tensor];
+  gboolean at_once = passes == NULL || passes->issued == passes->ended;
   heap->blocks[tensor] = PROGRAM_NONE;
+  if (at_once && block != PROGRAM_NONE) {
+    mem_allocator_give(heap->allocator, block);
+    discharge(move, &heap->tensors[tensor]);
+    return;
+  }
   if (block != PROGRAM_NONE)
     mem_allocator_hold(heap->allocator, block);
-  if (passes == NULL || passes->issued == passes->ended)
+  if (at_once)
     pass(move, tensor, block);
   else
     *(RunFree *)base_vector_next(&passes->frees, sizeof(RunFree)) = (RunFree){passes->issued, tensor, block};
 }
 
 static void give_all(const Move *move, const ProgramRow *row) {
-  for (guint32 i = 0; i < row->n_gives; i++) {
-    const ProgramGive *what = &move->section->gives[row->gives + i];
+  const ProgramGive *what = move->section->gives + row->gives;
+  for (guint32 left = row->n_gives; left > 0; left--, what++)
     give(move, what->tensor, what->stream == PROGRAM_NONE ? NULL : &move->heap->passes[what->stream]);
-  }
 }
 
 static void issue(RunHeap *heap, const ProgramRow *row) {
@@ -303,9 +325,11 @@ static gboolean act(const Move *move, const ProgramRow *row) {
       connect(move, row->group);
     heap->acts = 1;
   }
-  while (heap->acts <= row->n_takes) {
-    guint32 stream = system_of(move)->program->pools[row->stream];
-    if (!take(move, move->section->takes[row->takes + heap->acts - 1], stream))
+  guint32 stream = system_of(move)->program->pools[row->stream];
+  const guint32 *takes = move->section->takes + row->takes;
+  for (guint32 taken = heap->acts - 1; taken < row->n_takes; taken++) {
+    heap->acts = taken + 1;
+    if (!take(move, takes[taken], stream))
       return FALSE;
     heap->acts++;
     if (heap->outcome.cost > 0)

@@ -111,7 +111,7 @@ static RunHeap *fork_heap(RunRank *rank, guint64 word) {
 static const RunOutcome plain_outcome = {.done = TRUE};
 
 /* Borrowed until the next move. */
-static const RunOutcome *make_move(RunRank *rank, guint64 word) {
+static const RunOutcome *make_logged_move(RunRank *rank, guint64 word) {
   RunMemory *memory = &rank->memory;
   RunLog *log;
   while ((log = memory->heap->log) != NULL && memory->moved < end_of(log)) {
@@ -129,6 +129,14 @@ static const RunOutcome *make_move(RunRank *rank, guint64 word) {
   memory->moved++;
   write_down(memory->heap, word);
   return &memory->heap->outcome;
+}
+
+static inline const RunOutcome *make_move(RunRank *rank, guint64 word) {
+  RunHeap *heap = rank->memory.heap;
+  if (heap->log != NULL)
+    return make_logged_move(rank, word);
+  run_heap_move(heap, rank, word);
+  return &heap->outcome;
 }
 
 static SimTime since_step(const RunRank *rank) {
@@ -151,7 +159,7 @@ static void stall(RunRank *rank, RunStep *step, const RunOutcome *outcome) {
 
 /* Rows of hosts that only wait, and ends of streams that hold nothing back, are most moves: where nobody else follows
  * the heap, they are made without a word. The plain twin makes them all. */
-static gboolean is_alone(const RunRank *rank) {
+static inline gboolean is_alone(const RunRank *rank) {
   return rank->memory.heap->log == NULL && !rank->window.noted && !rank->play->options->apart;
 }
 
@@ -164,7 +172,7 @@ gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
     return TRUE;
   guint64 move = run_move_word(RUN_ACTS, step->number, row);
   const RunOutcome *outcome = make_move(rank, move);
-  if (outcome->done)
+  if (rank->window.noted && outcome->done)
     run_window_moved(rank, move);
   if (is_plain(outcome) && !rank->host.waits)
     return TRUE;
@@ -184,7 +192,8 @@ void run_memory_end(RunStream *stream) {
   }
   guint64 move = run_move_word(RUN_ENDS, 0, (guint32)(stream - stream->rank->device.streams));
   make_move(stream->rank, move);
-  run_window_moved(stream->rank, move);
+  if (stream->rank->window.noted)
+    run_window_moved(stream->rank, move);
 }
 
 RunLevels run_memory_step(RunRank *rank) {
