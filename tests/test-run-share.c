@@ -4,7 +4,7 @@
  * are seen to happen, they are counted by their trace point. */
 #include "harness.h"
 #include "random-point.h"
-#include "run-record.h"
+#include "report-differs.h"
 
 static const RandomAxis axes[] = {
     {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
@@ -42,41 +42,6 @@ static void count(const char *text, gpointer user) {
   ++*(guint *)user;
 }
 
-/* "step", "held": the first member that differs; NULL: none does. */
-static const char *lists_differ(const RunRecord *record, gconstpointer a, guint32 n, gconstpointer b, guint32 m) {
-  const char *differs = n == m ? NULL : "how many";
-  for (guint32 i = 0; differs == NULL && i < n; i++)
-    differs = run_record_differs(record, (const char *)a + i * record->size, (const char *)b + i * record->size);
-  return differs;
-}
-
-static const char *classes_differ(const RunClass *a, const RunClass *b) {
-  const char *differs = run_record_differs(&run_record_class, a, b);
-  if (differs == NULL && a->has_oom)
-    differs = run_record_differs(&run_record_oom, &a->oom, &b->oom);
-  if (differs == NULL)
-    differs = lists_differ(&run_record_task, a->tasks, a->n_tasks, b->tasks, b->n_tasks);
-  if (differs == NULL)
-    differs = lists_differ(&run_record_collective, a->collectives, a->n_collectives, b->collectives, b->n_collectives);
-  if (differs == NULL)
-    differs = lists_differ(&run_record_exposure, a->exposures, a->n_exposures, b->exposures, b->n_exposures);
-  if (differs == NULL)
-    differs = lists_differ(&run_record_sample, a->samples, a->n_samples, b->samples, b->n_samples);
-  return differs;
-}
-
-static const char *reports_differ(RunReport *a, RunReport *b) {
-  a->wall_seconds = b->wall_seconds = 0;
-  const char *differs = run_record_differs(&run_record_report, a, b);
-  if (differs == NULL)
-    differs = lists_differ(&run_record_link, a->links, a->n_links, b->links, b->n_links);
-  if (differs == NULL && a->n_classes != b->n_classes)
-    differs = "how many classes";
-  for (guint32 i = 0; differs == NULL && i < a->n_classes; i++)
-    differs = classes_differ(&a->classes[i], &b->classes[i]);
-  return differs;
-}
-
 typedef struct {
   guint played, forked, retried, out;
 } Seen;
@@ -103,7 +68,7 @@ static void compare(const StudyPoint *point, StudyOptions options, Seen *seen) {
   CU_ASSERT_EQUAL(shared != NULL, plain != NULL);
   if (shared == NULL || plain == NULL)
     return;
-  const char *differs = reports_differ(shared, plain);
+  const char *differs = report_differs(shared, plain);
   CU_ASSERT_PTR_NULL(differs);
   if (differs != NULL)
     printf("\n  %s differs", differs);
@@ -115,7 +80,7 @@ static void compare(const StudyPoint *point, StudyOptions options, Seen *seen) {
   seen->retried += shared->classes[0].retries > 0;
   seen->out += shared->verdict == RUN_OOM;
   shared->classes[shared->n_classes - 1].peak_at++; /* the comparison can fail */
-  CU_ASSERT_PTR_NOT_NULL(reports_differ(shared, plain));
+  CU_ASSERT_PTR_NOT_NULL(report_differs(shared, plain));
 }
 
 static void compare_some(const RandomAxis *of, gsize n, guint points, StudyOptions options) {

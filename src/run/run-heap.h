@@ -71,11 +71,22 @@ struct RunHeap {
   struct RunLog *log; /* run-share.c; NULL: no other rank can follow */
 };
 
+/* What may be taken and given in a play (run-recall.c). */
+typedef struct {
+  guint64 program; /* RunOptions.requests */
+  guint64 device;  /* sum of what is asked of the device beside it, and of its size */
+} RunRequests;
+
 typedef struct {
   RunHeap *heap;
   guint32 moved; /* moves so far; counted where the heap has a log */
   SimTime peak_since_step, oom_since_step;
-  GArray *samples; /* RunMemorySample, absolute times */
+  RunRequests requests;
+  gboolean kept;      /* what becomes of memory may be of use to later plays */
+  gboolean foreseen;  /* no move is made: an earlier play has had the same requests */
+  gconstpointer past; /* that one, once the first step was as its first; NULL: none */
+  BaseVector ends;    /* guint64, of the first step (run-recall.c) */
+  GArray *samples;    /* RunMemorySample, absolute times */
 } RunMemory;
 
 /* A move as a word. */
@@ -100,6 +111,18 @@ static inline void run_heap_stream_ends(RunHeap *heap, RunPasses *passes) {
 RunHeap *run_heap_new(RunRank *rank);
 void run_heap_free(RunHeap *heap, guint32 n_streams);
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word);
+
+/* run-recall.c, of plays of one rank. Before play: whether its memory may be known from an earlier one. */
+void run_recall_begin(RunPlay *play);
+/* The first step ends. */
+void run_recall_step(RunRank *rank, RunStep *step, gboolean at_rest);
+/* It is not as foreseen: moves of the step so far are made. If they would cost time, the play is over, to be played
+ * again without. */
+void run_recall_miss(RunRank *rank, RunStep *step);
+/* Of the first steady step all but its memory is known: TRUE where memory is, of all steps. */
+gboolean run_recall_rest(RunPlay *play);
+/* Memory repeats: keeps what became of it, if it can be of use. */
+void run_recall_keep(RunPlay *play);
 
 /* run-share.c: whether a timeline or a trace asks for all that is held. */
 gboolean run_memory_told(const RunPlay *play);

@@ -74,6 +74,9 @@ static void play_host(RunRank *rank) {
     if (has_seen_enough(rank->play) || rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS ||
         gives_way(rank))
       return;
+    run_recall_miss(rank, rank->host.step);
+    if (rank->play->again)
+      return;
     rank->replay.notes.n = 0;
     rank->host.step = run_step_begin(rank, rank->host.step->number + 1);
     rank->host.row = 0;

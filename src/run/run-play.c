@@ -163,6 +163,9 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   if (!play.again)
     return report;
   RunOptions plain = *options;
-  plain.every_step = TRUE;
+  if (play.misjudged)
+    plain.recall = NULL;
+  else
+    plain.every_step = TRUE;
   return run_play(system, &plain, run_key, error);
 }

@@ -21,32 +21,18 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
   *(RunNote *)base_vector_next(notes, sizeof(RunNote)) = (RunNote){run_now(rank->play) - start, row, stream};
 }
 
-static void replay_row(RunRank *rank, guint32 index) {
-  RunStep *step = rank->last;
-  const ProgramRow *row = run_row(step, index);
-  run_memory_act(rank, step, index);
-  if (row->kind == PROGRAM_HOST)
-    return;
-  rank->device.streams[row->stream].pending++;
-}
-
-static void replay_end(RunStream *stream) {
-  stream->pending--;
-  run_memory_end(stream);
-}
-
-static void replay_step(RunRank *rank) {
+void run_replay_notes(RunRank *rank, RunStep *step) {
+  const RunNote *notes = rank->replay.notes.data;
   guint border = 0;
   rank->replay.replaying = TRUE;
   for (guint32 i = 0; i < rank->replay.notes.n; i++) {
-    const RunNote *note = &((const RunNote *)rank->replay.notes.data)[i];
-    rank->replay.noted_at = note->at;
-    if (note->row != PROGRAM_NONE)
-      replay_row(rank, note->row);
-    else if (note->stream == PROGRAM_NONE)
+    rank->replay.noted_at = notes[i].at;
+    if (notes[i].row != PROGRAM_NONE)
+      run_memory_act(rank, step, notes[i].row);
+    else if (notes[i].stream == PROGRAM_NONE)
       run_window_replayed(rank, border++);
     else
-      replay_end(&rank->device.streams[note->stream]);
+      run_memory_end(&rank->device.streams[notes[i].stream]);
   }
   rank->replay.noted_at = 0;
   rank->replay.replaying = FALSE;
@@ -97,13 +83,30 @@ static void step_passes(RunPlay *play) {
   play->steps_ended++;
 }
 
-/* The first steady step, where it is a copy of the first on all ranks. Of a timeline the levels would have to be kept
- * too. */
-static void copy_first(RunPlay *play) {
-  if (play->options->timeline || !run_copy_first(play))
+/* Its memory was taken for an earlier play's, but its first steady step must be played. */
+static void make_moves(RunPlay *play) {
+  RunRank *rank = &play->ranks[0];
+  rank->memory.kept = FALSE;
+  if (!rank->memory.foreseen)
     return;
+  run_recall_miss(rank, rank->last);
+  const RunLevels levels = run_memory_step(rank);
+  memcpy(rank->replay.level[0], levels.held, sizeof rank->replay.level[0]);
+  run_step_note_memory(rank, &levels);
+  run_replay_mark(rank);
+}
+
+/* The first steady step, where it is a copy of the first on all ranks. TRUE: memory is known, of all steps. Of a
+ * timeline the levels would have to be kept too. */
+static gboolean copy_first(RunPlay *play) {
+  if (play->options->timeline || !run_copy_first(play)) {
+    make_moves(play);
+    return FALSE;
+  }
+  if (run_recall_rest(play))
+    return TRUE;
   for (guint32 i = 0; i < play->n_ranks; i++)
-    replay_step(&play->ranks[i]);
+    run_replay_notes(&play->ranks[i], play->ranks[i].last);
   step_passes(play);
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
@@ -111,6 +114,7 @@ static void copy_first(RunPlay *play) {
     memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
     memcpy(rank->replay.level[0], rank->memory.heap->ledger.held, sizeof rank->replay.level[0]);
   }
+  return FALSE;
 }
 
 /* The step that has ended did not wait for memory, nor may later ones. */
@@ -133,7 +137,7 @@ static void replay_rank(RunRank *rank) {
   if (memory_is_as_before(rank))
     run_window_known(rank);
   else
-    replay_step(rank);
+    run_replay_notes(rank, rank->last);
 }
 
 /* Memory at windows' borders is taken down as ranks come to them, so theirs alone it must be. */
@@ -144,9 +148,8 @@ static gboolean may_replay(const RunRank *rank) {
 gboolean run_replay(RunPlay *play) {
   if (!run_replay_wanted(play) || !all(play, rests_now) || !all(play, memory_takes_no_time) || !all(play, may_replay))
     return FALSE;
-  if (play->steps_ended == 1)
-    copy_first(play);
-  if (play->again)
+  gboolean copied = play->steps_ended == 1 && copy_first(play);
+  if (copied || play->again)
     return TRUE;
   if (play->steps_ended < 2 || !all(play, began_alike))
     return FALSE;
@@ -159,5 +162,6 @@ gboolean run_replay(RunPlay *play) {
     step_passes(play);
     play->repeats = all(play, run_step_repeats);
   }
+  run_recall_keep(play);
   return TRUE;
 }

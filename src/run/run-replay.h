@@ -27,6 +27,8 @@ typedef struct {
 
 /* run-replay.c: steps that can differ in memory alone. Notes are taken where they may be wanted. */
 void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
+/* Makes the moves of a step again, as noted so far, in memory alone. */
+void run_replay_notes(RunRank *rank, RunStep *step);
 /* Takes down where a step that ends at rest leaves memory. */
 void run_replay_mark(RunRank *rank);
 /* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be

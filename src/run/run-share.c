@@ -140,7 +140,9 @@ static inline const RunOutcome *make_move(RunRank *rank, guint64 word) {
 }
 
 static SimTime since_step(const RunRank *rank) {
-  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0) + rank->replay.noted_at;
+  if (rank->replay.replaying)
+    return rank->replay.noted_at;
+  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0);
 }
 
 /* The wait for all streams, and what the device's allocator took. */
@@ -168,7 +170,7 @@ static gboolean moves_nothing(const RunRank *rank, const ProgramRow *row) {
 }
 
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
-  if (moves_nothing(rank, run_row(step, row)))
+  if (rank->memory.foreseen || moves_nothing(rank, run_row(step, row)))
     return TRUE;
   guint64 move = run_move_word(RUN_ACTS, step->number, row);
   const RunOutcome *outcome = make_move(rank, move);
@@ -185,6 +187,8 @@ gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
 }
 
 void run_memory_end(RunStream *stream) {
+  if (stream->rank->memory.foreseen)
+    return;
   RunPasses *passes = &stream->rank->memory.heap->passes[stream - stream->rank->device.streams];
   if (passes->frees.n == 0 && is_alone(stream->rank)) {
     run_heap_stream_ends(stream->rank->memory.heap, passes);
@@ -258,6 +262,7 @@ void run_memory_begin(RunPlay *play) {
     rank->memory.heap = heap_for(rank);
     run_window_begin(rank);
   }
+  run_recall_begin(play);
 }
 
 void run_memory_clear(RunPlay *play) {
@@ -267,6 +272,8 @@ void run_memory_clear(RunPlay *play) {
     run_heap_free(heap, play->system->program->n_streams);
   }
   g_ptr_array_unref(play->heaps);
-  for (guint32 i = 0; i < play->n_ranks; i++)
+  for (guint32 i = 0; i < play->n_ranks; i++) {
     g_array_unref(play->ranks[i].memory.samples);
+    g_free(play->ranks[i].memory.ends.data);
+  }
 }

@@ -62,6 +62,7 @@ struct RunPlay {
   guint32 ranks_ended;              /* that have ended one more */
   guint32 traced;                   /* bits of RunTracePoint */
   gboolean repeats, over;
+  gboolean misjudged; /* likewise, where it was taken for an earlier play's: to be played without */
   gboolean again;     /* memory cost time in a step that was taken to cost none: to be played with every step */
   gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */

@@ -90,7 +90,7 @@ static void all_ended(RunPlay *play) {
     play->link_busy[link] = net_link_busy(play->net, link);
   }
   all_rest(play);
-  play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
+  play->over = play->again || play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
   if (!play->over && !run_replay_wanted(play))
     leave_planes(play);
 }
@@ -105,6 +105,8 @@ void run_step_note_memory(RunRank *rank, const RunLevels *levels) {
 void run_step_ended(RunStep *step) {
   RunRank *rank = step->rank;
   RunPlay *play = rank->play;
+  gboolean at_rest = rests(rank, step);
+  run_recall_step(rank, step, at_rest);
   const RunLevels levels = run_memory_step(rank);
   step->end = run_now(play);
   rank->retries += step->retries;
@@ -112,12 +114,12 @@ void run_step_ended(RunStep *step) {
   rank->period[1] = rank->period[0];
   rank->period[0] = step->end - rank->before;
   rank->replay.rested[1] = rank->replay.rested[0];
-  rank->replay.rested[0] = rests(rank, step);
+  rank->replay.rested[0] = at_rest;
   memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
   memcpy(rank->replay.level[0], levels.held, sizeof rank->replay.level[0]);
   run_step_note_memory(rank, &levels);
   run_window_step(rank, &levels);
-  if (rank->replay.rested[0] && run_replay_wanted(play))
+  if (at_rest && run_replay_wanted(play) && !rank->memory.foreseen)
     run_replay_mark(rank);
   run_step_forget(rank, rank->last);
   rank->last = step;

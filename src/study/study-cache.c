@@ -24,15 +24,18 @@ typedef struct {
 typedef struct {
   char *key; /* NULL: none stands here yet */
   Program *program;
+  guint64 number;
 } Kept;
 
 struct StudyCache {
   HwCatalog *catalog; /* NULL until needed */
   GHashTable *machines, *models;
   GHashTable *played; /* GBytes, of study-played.h */
+  RunRecall *recall;  /* NULL until needed */
   guint32 links;      /* of all machines */
   Kept programs[MOST_PROGRAMS];
   guint oldest;           /* Program */
+  guint64 n_programs;     /* that were kept so far */
   GArray *tables;         /* Tables */
   Trust *trust;           /* NULL until needed */
   ConfSettings *defaults; /* likewise */
@@ -81,6 +84,7 @@ void study_cache_free(StudyCache *cache) {
     program_free(cache->programs[i].program);
   }
   g_hash_table_unref(cache->played);
+  run_recall_free(cache->recall);
   g_hash_table_unref(cache->machines);
   g_hash_table_unref(cache->models);
   g_array_unref(cache->tables);
@@ -93,6 +97,17 @@ void study_cache_free(StudyCache *cache) {
 
 GHashTable *study_cache_played(StudyCache *cache) {
   return cache->played;
+}
+
+RunRecall *study_cache_recall(StudyCache *cache) {
+  if (cache->recall == NULL)
+    cache->recall = run_recall_new();
+  return cache->recall;
+}
+
+guint64 study_cache_recalled(StudyCache *cache, guint64 *ret_missed) {
+  *ret_missed = run_recall_missed(study_cache_recall(cache));
+  return run_recall_met(cache->recall);
 }
 
 /* All given values of the schemas' keys, and the files they stand in: relative paths start there. */
@@ -275,21 +290,22 @@ static gsize rows_of(const Program *program) {
   return rows;
 }
 
-Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept) {
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, guint64 *ret_kept) {
   g_autofree char *key = study_cache_program_key(walk);
   for (guint i = 0; i < MOST_PROGRAMS; i++)
     if (g_strcmp0(cache->programs[i].key, key) == 0) {
-      *ret_kept = TRUE;
+      *ret_kept = cache->programs[i].number;
       return cache->programs[i].program;
     }
   Program *program = study_walk_program(walk);
-  *ret_kept = rows_of(program) <= MOST_ROWS;
-  if (!*ret_kept)
+  *ret_kept = 0;
+  if (rows_of(program) > MOST_ROWS)
     return program;
+  *ret_kept = ++cache->n_programs;
   Kept *place = &cache->programs[cache->oldest];
   cache->oldest = (cache->oldest + 1) % MOST_PROGRAMS;
   g_free(place->key);
   program_free(place->program);
-  *place = (Kept){g_steal_pointer(&key), program};
+  *place = (Kept){g_steal_pointer(&key), program, *ret_kept};
   return program;
 }

@@ -13,6 +13,7 @@
 #include "program.h"
 #include "recipe.h"
 #include "run-count.h"
+#include "run-recall.h"
 #include "study-cache.h"
 #include "study-energy.h"
 #include "study-point.h"
@@ -70,8 +71,8 @@ typedef struct StudyWalk {
   const CollLibrary *library;
   char *key;
   Program *program;
-  gboolean program_kept; /* it is the cache's */
-  CollGroup **groups;    /* of the Program's communicators; they outlive a Program that is dropped */
+  guint64 program_kept; /* the cache's number of it, from 1 on; 0: it is the walk's */
+  CollGroup **groups;   /* of the Program's communicators; they outlive a Program that is dropped */
   guint32 n_groups;
   guint32 watched;    /* RunOptions.watched */
   RunWindows windows; /* RunOptions.windows */
@@ -81,8 +82,11 @@ typedef struct StudyWalk {
 char *study_cache_program_key(const StudyWalk *walk);
 /* What study-played.h keeps, by key; none of it outlives a machine. */
 GHashTable *study_cache_played(StudyCache *cache);
-/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
-Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
+/* What memory came to in plays so far. */
+RunRecall *study_cache_recall(StudyCache *cache);
+/* The Program of the walk's recipes. *ret_kept: a number that no other Program has, now or later; it is the cache's,
+ * and stands until four others have been asked for. 0: it is the caller's. */
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, guint64 *ret_kept);
 
 /* The defaults of all floors. */
 ConfSettings *study_settings_new(void);

@@ -239,7 +239,7 @@ void study_walk_drop_program(StudyWalk *walk) {
   if (!walk->program_kept)
     program_free(walk->program);
   walk->program = NULL;
-  walk->program_kept = FALSE;
+  walk->program_kept = 0;
 }
 
 gboolean study_walk_build(StudyWalk *walk, GError **error) {
@@ -344,6 +344,8 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .watched = walk->watched,
                     .windows = walk->windows,
                     .memory = walk->memory,
+                    .requests = walk->program_kept,
+                    .recall = walk->own_cache == NULL ? study_cache_recall(walk->cache) : NULL,
                     .chunks = options->chunks,
                     .trace = options->trace};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();

@@ -15,6 +15,7 @@
 #include "net-system.h"
 #include "program.h"
 #include "run-count.h"
+#include "run-recall.h"
 #include "run-report.h"
 
 /* What is played. All borrowed, for the time of the call. */
@@ -43,6 +44,8 @@ typedef struct {
   RunWindows windows;
   gboolean every_step;    /* also steps that must repeat the one before are played */
   gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows, and each move is made */
+  guint64 requests;       /* equal of plays whose Programs take and give the same; 0: nothing is known of that */
+  RunRecall *recall;      /* what became of memory in earlier plays; NULL: nothing is known or kept */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
 } RunOptions;

@@ -16,3 +16,5 @@ typedef struct StudyCache StudyCache;
 StudyCache *study_cache_new(void);
 void study_cache_free(StudyCache *cache);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyCache, study_cache_free)
+/* Plays whose memory was known from earlier ones; *ret_missed: that were taken to be such, and were not. */
+guint64 study_cache_recalled(StudyCache *cache, guint64 *ret_missed);
