@@ -98,10 +98,21 @@ hold() { # PAGE
   return $status
 }
 
+usage() {
+  echo "usage: table.sh BUILD [--all] | table.sh --rows PAGE" >&2
+  exit 2
+}
+
 if [ "${1:-}" = --rows ]; then
+  [ $# = 2 ] || usage
   hold "$2"
   exit
 fi
+case $# in
+1) ;;
+2) [ "$2" = --all ] || usage ;;
+*) usage ;;
+esac
 measure "$@"
 echo
 sed -n '1s/.*, on /processor: /p' "$scratch/run"
