@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* training.use_cache: which outputs are held, from when to when. */
+/* training.use_cache and loss = half-kept: which outputs are held, from when to when. */
 #include <string.h>
 
 #include "plan-axes.h"
@@ -100,9 +100,21 @@ static void logits_are_as_they_were_made(void) {
   CU_ASSERT_EQUAL(held_by(FULL, KEPT, "training.use_cache=no", NULL).most, 0);
 }
 
+/* Without a cache the logits alone, in the loss's 16 bits; the new ones are there by themselves in the loss. */
+static void logits_alone_are_held(void) {
+  Held first, steady = held_by(FULL, "training.loss=half-kept", "training.use_cache=no", &first);
+  CU_ASSERT_EQUAL(first.begun, 0);
+  CU_ASSERT_EQUAL(steady.begun, 2 * LOGITS);
+  CU_ASSERT_EQUAL(steady.backward, 0);
+  CU_ASSERT_EQUAL(steady.ended, 2 * LOGITS);
+  CU_ASSERT_EQUAL(held_by(FULL, "training.loss=half", "training.use_cache=no", NULL).most, 0);
+  CU_ASSERT_EQUAL(held_by(FULL, "training.loss=half-kept", CACHE_YES, NULL).begun, LAYERS * CACHE + 2 * LOGITS);
+}
+
 int main(void) {
   return harness_run("plan-outputs", (HarnessCase[]){{"old and new meet", old_and_new_meet},
                                                      {"backward keeps its own", backward_keeps_its_own},
                                                      {"logits are as they were made", logits_are_as_they_were_made},
+                                                     {"logits alone are held", logits_alone_are_held},
                                                      {NULL, NULL}});
 }

@@ -4,21 +4,25 @@
 
 #include "mem-tenant.h"
 
-#define KEY "training.use_cache"
+static gboolean holds_logits_alone(const ModelRecipe *model) {
+  return model->loss == MODEL_LOSS_HALF_KEPT && !model->use_cache;
+}
 
 gboolean plan_outputs_check(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   static const LayoutAxis axes[] = {LAYOUT_TENSOR, LAYOUT_PIPELINE, LAYOUT_CONTEXT, LAYOUT_EXPERT};
-  if (!given->model->use_cache)
+  gboolean cache = given->model->use_cache;
+  const char *key = cache ? "training.use_cache" : "training.loss";
+  if (!cache && !holds_logits_alone(given->model))
     return TRUE;
   if (recipe->framework == PLAN_MEGATRON || recipe->framework == PLAN_NANOTRON)
-    return conf_settings_fail(given->settings, KEY, error,
-                              "framework %s has models of its own, which return no keys and values",
-                              plan_framework_names[recipe->framework]);
+    return conf_settings_fail(given->settings, key, error, "framework %s has models of its own, which return no %s",
+                              plan_framework_names[recipe->framework], cache ? "keys and values" : "logits");
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
     if (recipe->axes.layout.degree[axes[i]] > 1)
-      return conf_settings_fail(given->settings, KEY, error, "it is modelled along data ranks alone");
-  return (given->shape->kv_rank == 0 && given->shape->encoder_layers == 0) ||
-         conf_settings_fail(given->settings, KEY, error, "%s caches other things than its layers' keys and values",
+      return conf_settings_fail(given->settings, key, error, "%s is modelled along data ranks alone",
+                                cache ? "it" : "half-kept");
+  return !cache || (given->shape->kv_rank == 0 && given->shape->encoder_layers == 0) ||
+         conf_settings_fail(given->settings, key, error, "%s caches other things than its layers' keys and values",
                             given->shape->name);
 }
 
@@ -43,7 +47,7 @@ static guint64 logits_bytes(const PlanOutputs *outputs, const PlanCase *what, gu
 
 void plan_outputs_init(PlanOutputs *outputs, PlanWalk *walk, const PlanCase *what) {
   *outputs = (PlanOutputs){0};
-  if (!what->model->use_cache)
+  if (!what->model->use_cache && !holds_logits_alone(what->model))
     return;
   guint64 tokens = what->recipe->micro_batch * model_recipe_tokens(what->model);
   guint64 cache = 2 * tokens * what->shape->kv_heads * what->shape->head_dim * walk->element_bytes;
@@ -55,7 +59,7 @@ void plan_outputs_init(PlanOutputs *outputs, PlanWalk *walk, const PlanCase *wha
                                    what->model->loss == MODEL_LOSS_HALF_KEPT};
   guint64 logits = logits_bytes(outputs, what, tokens);
   for (guint32 u = 0; u < walk->n_units; u++) {
-    gboolean layer = is_layer(outputs, u), head = u + 1 == walk->n_units;
+    gboolean layer = is_layer(outputs, u) && what->model->use_cache, head = u + 1 == walk->n_units;
     outputs->fresh[u] = layer && runs_again(outputs, u) ? tensor(outputs, "keys and values", cache) : PROGRAM_NONE;
     outputs->held[u] = layer                ? tensor(outputs, "keys and values of outputs", cache)
                        : head && logits > 0 ? tensor(outputs, "logits of outputs", logits)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Outputs of the model that a training loop holds until the next forward returns (training.use_cache): keys and values
- * of each layer, which Transformers' models return unless told not to, and the logits.
+/* Outputs of the model that a training loop holds until the next forward returns: keys and values of each layer, which
+ * Transformers' models return unless told not to, and the logits (training.use_cache); or the logits alone
+ * (training.loss = half-kept).
  *
  *   outputs = model(batch)     the old ones are there until the new ones are returned
  *   loss.backward()            and the new ones through backward, the optimizer and the next forward
@@ -28,8 +29,8 @@ typedef struct {
   gboolean kept;    /* the loss keeps logits until backward is over */
 } PlanOutputs;
 
-/* Errors, at training.use_cache: frameworks with models of their own; axes other than data; models whose cache is none
- * of keys and values. */
+/* Errors, at training.use_cache or training.loss: frameworks with models of their own; axes other than data; models
+ * whose cache is none of keys and values. */
 gboolean plan_outputs_check(const PlanGiven *given, const PlanRecipe *recipe, GError **error);
 
 /* Of a walk with its units. */

@@ -47,7 +47,7 @@ typedef enum {
   MODEL_LOSS_HALF,      /* cross-entropy in the logits' own 16 bits */
   MODEL_LOSS_KEPT,      /* eager; whoever called the model holds the fp32 logits until backward is over */
   MODEL_LOSS_CAUSAL_LM, /* so, and the loss is over a shifted copy of them */
-  MODEL_LOSS_HALF_KEPT, /* as HALF, and the 16-bit logits are held so */
+  MODEL_LOSS_HALF_KEPT, /* as HALF, and the logits are held until the next forward returns */
   /* Those of model-head-chunks.c, on one rank alone, of which no logits are left for a metric: */
   MODEL_LOSS_FUSED_LINEAR,
   MODEL_LOSS_CHUNKED,
