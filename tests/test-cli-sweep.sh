@@ -45,6 +45,10 @@ expect "the last share" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4
 expect "shares in one file" 0 's3.db: 5 runs, 5 points' merge s1.db s2.db s3.db --db all.db
 expect "merging again" 0 's2.db: 0 runs, 5 points' merge s2.db --db all.db
 expect "merging with oneself" 2 'is where the others go' merge all.db --db all.db
+ln -s all.db link.db && ln all.db hard.db
+for name in ./all.db link.db hard.db; do
+  expect "merging with oneself as $name" 2 'is where the others go' merge "$name" --db all.db
+done
 expect "merging nothing" 2 'no database "none.db"' merge none.db --db all.db
 expect "the whole grid is there" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 \
   --grid zero_stage=0,1,2,3 --db all.db

@@ -85,6 +85,8 @@ refuses "another framework's section" 'framework paper does not read it' run a.i
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
 refuses "advice on GPUs and nodes" 'exclude each other' advise a.ini --gpus 8 --nodes 1..2
+refuses "advice within endless days" 'expected a number above 0' advise a.ini --days inf
+refuses "advice for more than all money" 'expected a number above 0' advise a.ini --budget 1e308M
 refuses "advice within days of nothing" 'total_tokens' advise a.ini --days 5 --set model.layers=1 -q
 refuses "a share of advice without a database" 'with --db FILE' advise a.ini --shard 1/2
 refuses "more ranks than are played one by one" 'ranks would be played one by one' \
@@ -121,6 +123,9 @@ printf '[training]\nglobal_batch = 32\n[model]\nconfig = %s\n[cluster]\ntopology
   "$source/workloads/models/llama-2-7b.json" >global.ini
 says "a global batch alone" 'accumulated 4 times' run global.ini --db a.db \
   --set training.sequence_length=128
+says "a run's recipe with a setting over it" 'training.micro_batch = 2' export last --as accelerate --db a.db \
+  --set training.micro_batch=2 --set parallel.framework=fsdp2
+refuses "with one that is none" 'no such group [a]' export last --as accelerate --db a.db --set a.b=1
 says "a step explained" 'The critical path' explain a.ini --db a.db
 says "and one that was kept" 'What would make it faster' explain last --db a.db
 says "as JSON" '"endless_links_ps"' explain last --db a.db --json
@@ -175,6 +180,9 @@ says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.laye
 says "fit" 'ZeRO-3' fit a.ini --vary micro_batch
 says "stages beside another layout" 'tensor=2' stages llama3-8b-fsdp2 --db a.db --layout tensor=2
 refuses "a layout that is none" 'is not KEY=VALUE, as in tensor=4' stages a.ini --db a.db --layout tensor
+refuses "a layout of nothing" 'expected KEY=VALUE, as in tensor=4, found nothing' stages a.ini --db a.db --layout ' ,'
+refuses "one of nothing, to fit" 'as in tensor=4, found nothing' fit a.ini --vary layers --layout ''
+refuses "a layout that says two things" '"tensor=4" says again what' stages a.ini --db a.db --layout 'tensor=2 tensor=4'
 refuses "a layout that is none, to fit" 'did you mean "parallel.tensor"' fit a.ini --vary layers --layout tensors=2
 says "fit of a layout" 'context=2' fit llama3-8b-fsdp2 --vary micro_batch --layout context=2
 says "each stage's memory as Megatron logs it" 'Rank 8] (after' run llama2-7b-megatron --db a.db --as megatron \

@@ -103,6 +103,13 @@ says "somebody else's database" 2 "but not foretrain's" run a.ini --db other.db
 says "no database" 2 'is no SQLite database' run a.ini --db a.ini
 [ "$(head -c 7 a.ini)" = '[model]' ]
 verdict "is left as it is" $? "$(head -c 40 a.ini)"
+head -c 100000 good.db >torn.db
+for words in 'export last --as accelerate' 'trace last -o t.csv' 'explain last' 'best --minimise step'; do
+  # shellcheck disable=SC2086
+  says "$words: of a torn database" 3 'torn.db: ' $words --db torn.db
+  # shellcheck disable=SC2086
+  says "$words: of no database" 2 'no database "none.db"' $words --db none.db
+done
 size=$(stat -c %s good.db)
 for part in $parts; do
   cp good.db torn.db && truncate -s $((size * part / 100)) torn.db

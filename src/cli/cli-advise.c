@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain advise: the best layouts that a framework allows, on which cluster, by when, for how much. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static gboolean read_number(const char *option, const char *text, gpointer field
   static const char *const units[] = {"", " USD", " days", "k", "M", "k USD", "M USD"};
   static const double factors[] = {1, 1, 1, 1e3, 1e6, 1e3, 1e6};
   for (gsize i = 0; end != text && value > 0 && i < G_N_ELEMENTS(units); i++)
-    if (strcmp(end, units[i]) == 0) {
+    if (strcmp(end, units[i]) == 0 && isfinite(value * factors[i])) {
       *(double *)field = value * factors[i];
       return TRUE;
     }

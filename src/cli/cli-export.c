@@ -27,15 +27,22 @@ static const CliOption options[] = {
     {"as", 0, CLI_CHOICE, offsetof(Export, tool), NULL, "whose file it is (deepspeed)", recipe_export_names},
     {NULL}};
 
+/* A run of the database, or else a workload, with what is laid over it. */
 static Study *open_named(const Export *asked, GError **error) {
   gint64 run_id;
+  GError *missing = NULL;
   const char *database = cli_database(asked->db, error);
   if (database == NULL)
     return NULL;
-  g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
-  gboolean kept = db != NULL && store_db_find(db, asked->words[0], &run_id, NULL);
-  return kept ? cli_find_recipe(db, run_id, "has no recipe", error)
-              : cli_open_study(&asked->settings, asked->words[0], error);
+  g_autoptr(StoreDb) db = cli_find_kept(database, asked->words[0], &run_id, &missing);
+  if (missing != NULL) {
+    g_propagate_error(error, missing);
+    return NULL;
+  }
+  if (db == NULL)
+    return cli_open_study(&asked->settings, asked->words[0], error);
+  g_autoptr(Study) study = cli_find_recipe(db, run_id, "has no recipe", error);
+  return study != NULL && cli_settings_lay(&asked->settings, study, error) ? g_steal_pointer(&study) : NULL;
 }
 
 static void tell(const Export *asked) {

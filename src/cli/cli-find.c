@@ -99,19 +99,31 @@ Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **err
   return NULL;
 }
 
+StoreDb *cli_find_kept(const char *database, const char *name, gint64 *ret_run_id, GError **error) {
+  g_autoptr(GError) missing = NULL;
+  if (!names_run(name))
+    return NULL;
+  g_autoptr(StoreDb) db = store_db_open_existing(database, &missing);
+  if (db != NULL && store_db_find(db, name, ret_run_id, &missing))
+    return g_steal_pointer(&db);
+  g_autofree char *path = conf_path_find(name, ".ini", "workloads", NULL, NULL, NULL);
+  if (path == NULL)
+    g_propagate_error(error, g_steal_pointer(&missing));
+  return NULL;
+}
+
 Study *cli_find_or_open(const CliWorkload *how, const char *database, const char *name, const char *what,
                         gboolean *ret_kept, GError **error) {
   gint64 run_id;
-  g_autoptr(GError) missing = NULL;
-  g_autoptr(StoreDb) db = names_run(name) ? store_db_open_existing(database, &missing) : NULL;
-  *ret_kept = db != NULL && store_db_find(db, name, &run_id, &missing);
-  if (!*ret_kept) {
-    g_autofree char *path = names_run(name) ? conf_path_find(name, ".ini", "workloads", NULL, NULL, NULL) : NULL;
-    if (!names_run(name) || path != NULL)
-      return cli_open_study(&how->settings, name, error);
-    g_propagate_error(error, g_steal_pointer(&missing));
+  GError *missing = NULL;
+  g_autoptr(StoreDb) db = cli_find_kept(database, name, &run_id, &missing);
+  *ret_kept = db != NULL;
+  if (missing != NULL) {
+    g_propagate_error(error, missing);
     return NULL;
   }
+  if (db == NULL)
+    return cli_open_study(&how->settings, name, error);
   g_autoptr(Study) study = cli_find_study(db, run_id, what, error);
   return study != NULL && cli_settings_lay(&how->settings, study, error) ? g_steal_pointer(&study) : NULL;
 }

@@ -13,6 +13,9 @@
  * and a name that is neither, are SIM_ERROR_INPUT. */
 StoreDb *cli_find_run(const CliWorkload *how, const char *database, const char *name, gint64 *ret_run_id,
                       GError **error);
+/* A run of the database; NULL without an error: the name is a workload's. Errors: it can only be a run's, and there is
+ * none, or no database to look into. */
+StoreDb *cli_find_kept(const char *database, const char *name, gint64 *ret_run_id, GError **error);
 /* The study that a run of the database came of: its settings, whatever has become of catalogue and models since. Errors
  * begin "run 3 WHAT: ", with `what` as in "has no trace". */
 Study *cli_find_recipe(StoreDb *db, gint64 run_id, const char *what, GError **error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain merge: the files of several machines or shards into one. */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,10 +22,17 @@ static const CliOption options[] = {CLI_WORDS(Merge, paths, 1, CLI_WORDS_ANY, "o
                                     CLI_QUIET(Merge, quiet),
                                     {NULL}};
 
+/* By whatever names. */
+static gboolean is_same_file(const char *a, const char *b) {
+  GStatBuf x, y;
+  return strcmp(a, b) == 0 ||
+         (g_stat(a, &x) == 0 && g_stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
 /* Each can be opened, and is not the one that takes them. */
 static gboolean check_paths(const Merge *asked, const char *database, GError **error) {
   for (const char *const *path = asked->paths; *path != NULL; path++) {
-    StoreDb *other = strcmp(*path, database) != 0 ? store_db_open_older(*path, error) : NULL;
+    StoreDb *other = !is_same_file(*path, database) ? store_db_open_older(*path, error) : NULL;
     if (other == NULL && *error == NULL)
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is where the others go (--db); name another file", *path);
     if (other == NULL)

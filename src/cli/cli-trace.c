@@ -60,8 +60,13 @@ static Study *open_traced(const Trace *asked, GError **error) {
   const char *database = cli_database(asked->db, error);
   if (database == NULL)
     return NULL;
-  g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
-  if (db == NULL || !store_db_find(db, asked->words[0], &run_id, NULL))
+  GError *missing = NULL;
+  g_autoptr(StoreDb) db = cli_find_kept(database, asked->words[0], &run_id, &missing);
+  if (missing != NULL) {
+    g_propagate_error(error, missing);
+    return NULL;
+  }
+  if (db == NULL)
     return cli_open_study(&asked->workload.settings, asked->words[0], error);
   if (!cli_workload_plays(&asked->workload))
     return cli_find_study(db, run_id, "has no trace", error);

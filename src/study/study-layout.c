@@ -39,8 +39,35 @@ static gboolean keep_batch(ConfSettings *settings, const char *layout, const Run
          conf_settings_set(settings, global, error);
 }
 
+/* What is said twice would be told as it is not. */
+static gboolean is_said_before(char *const *words, char *const *word) {
+  gsize name = strcspn(*word, "=") + 1;
+  for (; words < word; words++)
+    if (strncmp(*words, *word, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean check_words(char *const *words, GError **error) {
+  gboolean any = FALSE;
+  for (char *const *word = words; *word != NULL; word++) {
+    if (**word == '\0')
+      continue;
+    if (is_said_before(words, word)) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--layout: \"%s\" says again what stands before it", *word);
+      return FALSE;
+    }
+    any = TRUE;
+  }
+  if (!any)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--layout: expected KEY=VALUE, as in tensor=4, found nothing");
+  return any;
+}
+
 static gboolean lay(ConfSettings *settings, const char *layout, const RunIdentity *base, GError **error) {
   g_auto(GStrv) words = g_strsplit_set(layout, " ,", -1);
+  if (!check_words(words, error))
+    return FALSE;
   if (base != NULL && !keep_batch(settings, layout, base, error))
     return FALSE;
   for (char **word = words; *word != NULL; word++) {
