@@ -48,6 +48,30 @@ static void largest_micro_batch(void) {
   study_fits_clear(&fits);
 }
 
+/* A small layer with 16 tokens a sequence needs some kilobytes for each: all 2^16 that are tried at most fit. */
+static void most_of_all(void) {
+  static const char *const sets[] = {"model.family=llama",
+                                     "model.layers=1",
+                                     "model.heads=1",
+                                     "model.hidden_size=64",
+                                     "model.intermediate_size=64",
+                                     "model.vocab_size=64",
+                                     "training.sequence_length=16",
+                                     "parallel.framework=fsdp2",
+                                     "parallel.zero_stage=3",
+                                     "cluster.topology=dgx-h100",
+                                     "cluster.nodes=1",
+                                     NULL};
+  g_autoptr(Study) study = study_new("small");
+  StudyFits fits;
+  for (const char *const *set = sets; *set != NULL; set++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *set, NULL));
+  CU_ASSERT_TRUE_FATAL(study_fit(study, "micro_batch", NULL, &STUDY_OPTIONS_DEFAULT, &fits, NULL));
+  CU_ASSERT_EQUAL(fits.stages[2].value, 1 << 16);
+  CU_ASSERT_EQUAL(fits.stages[3].value, 1 << 16);
+  study_fits_clear(&fits);
+}
+
 static void wrong_keys(void) {
   g_autoptr(Study) study = open_small("1");
   GError *error = NULL;
@@ -144,6 +168,7 @@ static void oom_tells_what_was_held(void) {
 
 int main(void) {
   return harness_run("study-fit", (HarnessCase[]){{"largest micro-batch", largest_micro_batch},
+                                                  {"most of all", most_of_all},
                                                   {"wrong keys", wrong_keys},
                                                   {"remedies mend", remedies_mend},
                                                   {"remedies join hands", remedies_join_hands},

@@ -69,6 +69,8 @@ static void find_largest(const Search *search, StudyFit *fit) {
     good = bad;
     bad *= 2;
   }
+  if (bad > most && good < most && fits(search, most, fit)) /* the dearest plays are spared */
+    return;
   bad = MIN(bad, most + 1);
   while (good > 0 && bad - good > 1) {
     guint64 middle = good + (bad - good) / 2;
