@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A walk's units: their operations, and their tensors by name, tenant and place. */
+#include <string.h>
+
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "plan-halves.h"
@@ -54,6 +56,13 @@ static gboolean is_own(const PlanWalk *walk, guint32 index, guint tensor) {
   return (!others || !has_neighbour(walk, index, role)) && !plan_sides_is_read(unit, tensor);
 }
 
+/* Cut off where there is no room for all of it. */
+static void put_name(char *to, const char *name, gsize room) {
+  gsize n = MIN(strlen(name), room - 1);
+  memcpy(to, name, n);
+  to[n] = '\0';
+}
+
 static void add_tensors(PlanWalk *walk, guint32 index) {
   PlanUnit *unit = &walk->units[index];
   const ModelUnit *shape = unit->unit;
@@ -65,7 +74,7 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
     for (guint t = 0; t < shape->n_tensors; t++) {
       gsize room = sizeof name - sizeof unit->name;
       if (walk->place == 0)
-        g_strlcpy(end, shape->tensors[t].name, room);
+        put_name(end, shape->tensors[t].name, room);
       else
         g_snprintf(end, room, "%s.%u", shape->tensors[t].name, walk->place);
       *plan_walk_tensor(walk, index, t) = is_own(walk, index, t) ? add_tensor(walk, unit, t, name) : PROGRAM_NONE;

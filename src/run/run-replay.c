@@ -13,12 +13,10 @@
 #include "run-state.h"
 
 /* The host acts on each row once, and nearly each ends on a stream. */
-void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
-  SimTime start = rank->last != NULL ? rank->last->end : 0;
+void run_replay_make_room(RunRank *rank) {
   BaseVector *notes = &rank->replay.notes;
-  if (notes->size == 0)
-    base_vector_reserve(notes, 2 * rank->host.step->table->section->n_rows, sizeof(RunNote));
-  *(RunNote *)base_vector_next(notes, sizeof(RunNote)) = (RunNote){run_now(rank->play) - start, row, stream};
+  guint32 rows = rank->host.step->table->section->n_rows;
+  base_vector_reserve(notes, MAX(2 * rows, 2 * notes->size), sizeof(RunNote));
 }
 
 void run_replay_notes(RunRank *rank, RunStep *step) {

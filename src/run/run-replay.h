@@ -25,8 +25,8 @@ typedef struct {
   guint64 allocated[2], reserved[2]; /* when they ended */
 } RunReplay;
 
-/* run-replay.c: steps that can differ in memory alone. Notes are taken where they may be wanted. */
-void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
+/* run-replay.c: steps that can differ in memory alone. Makes room for a step's notes. */
+void run_replay_make_room(RunRank *rank);
 /* Makes the moves of a step again, as noted so far, in memory alone. */
 void run_replay_notes(RunRank *rank, RunStep *step);
 /* Takes down where a step that ends at rest leaves memory. */

@@ -92,6 +92,17 @@ static inline gboolean run_replay_wanted(const RunPlay *play) {
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
 }
+/* Takes a note, where it may be wanted. */
+static inline void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
+  BaseVector *notes = &rank->replay.notes;
+  SimTime start = rank->last != NULL ? rank->last->end : 0;
+  if (G_UNLIKELY(notes->n == notes->size))
+    run_replay_make_room(rank);
+  RunNote *note = &((RunNote *)notes->data)[notes->n++];
+  note->at = run_now(rank->play) - start;
+  note->row = row;
+  note->stream = stream;
+}
 static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTime after) {
   SimTime at = sim_time_add(from, after);
   if (at == SIM_TIME_NEVER)
