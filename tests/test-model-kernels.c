@@ -104,6 +104,37 @@ static void fused_kernels(void) {
   CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (1000 * 2 + 64 * 2 * 2));
 }
 
+static gboolean has_op(const ModelOp *ops, guint n, const char *name) {
+  for (guint i = 0; i < n; i++)
+    if (strcmp(ops[i].name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Compiled, the sum before a norm is the norm's own kernel: of 16 bits both parts in, sum and normed out, 2 + 2 + 2 +
+ * 2; back, the norm's 10 and what came past the branch, 2. Under autocast 4 + 2 + 4 + 2, and back 2 and 4 in, 4 out, 2
+ * and 4 for the weight's gradient, what came past 4, and the sum in 16 bits for the next branch 2. The sum that ends
+ * the layer is by itself. */
+static void compiled_sums_are_norms(void) {
+  const guint64 all = 128 * 64;
+  ModelRecipe recipe = {.sequence_length = 128, .kernels = MODEL_KERNELS_FUSED, .compiled = TRUE};
+  for (int autocast = 0; autocast < 2; autocast++) {
+    recipe.autocast = autocast;
+    g_autoptr(ModelUnit) layer = model_unit_new(&small_llama, &recipe, 1, MODEL_UNIT_LAYER);
+    CU_ASSERT_FALSE(has_op(layer->forward, layer->n_forward, "attention_residual"));
+    CU_ASSERT_TRUE(has_op(layer->forward, layer->n_forward, "mlp_residual"));
+    CU_ASSERT_FALSE(has_op(layer->backward, layer->n_backward, "mlp_residual.backward"));
+    CU_ASSERT_FALSE(has_op(layer->backward, layer->n_backward, "attention_residual.backward"));
+    CU_ASSERT_EQUAL(bytes_of_op(layer->forward, layer->n_forward, "post_norm"), all * (autocast ? 12 : 8));
+    CU_ASSERT_EQUAL(launches_of_op(layer->forward, layer->n_forward, "post_norm"), 1);
+    CU_ASSERT_EQUAL(bytes_of_op(layer->backward, layer->n_backward, "post_norm.backward"), all * (autocast ? 22 : 12));
+    CU_ASSERT_EQUAL(bytes_of_op(layer->backward, layer->n_backward, "input_norm.backward"), all * (autocast ? 20 : 12));
+  }
+  recipe.compiled = FALSE;
+  g_autoptr(ModelUnit) fused = model_unit_new(&small_llama, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_TRUE(has_op(fused->forward, fused->n_forward, "attention_residual"));
+}
+
 /* Of queries and keys as complex numbers: to fp32 6 bytes, the product 8, back 6, either way, in three kernels each; on
  * the way 8 bytes of fp32 for each of 2. PyTorch's own RMSNorm is one kernel and leaves rotary embedding alone. */
 static void complex_rotary(void) {
@@ -350,6 +381,7 @@ static void layer_functions(void) {
 int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
+                                                      {"compiled sums are norms", compiled_sums_are_norms},
                                                       {"complex rotary", complex_rotary},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
                                                       {"weight gradients are added", weight_gradients_are_added},

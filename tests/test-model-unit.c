@@ -52,6 +52,7 @@ static void for_random_units(Property property) {
     gboolean many = recipe.precision == MODEL_FP8 && recipe.kernels == MODEL_KERNELS_EAGER;
     shape.traits |= shape.family == MODEL_LLAMA && !many && g_rand_boolean(random) ? MODEL_QK_NORM : 0;
     guint64 b = (guint64)g_rand_int_range(random, 1, 9);
+    recipe.compiled = recipe.kernels == MODEL_KERNELS_FUSED && g_rand_boolean(random);
     for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
       g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, b, kind);
       property(unit, &shape, &recipe, b);

@@ -292,6 +292,31 @@ void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSe
   model_build_memory(build, MODEL_BACKWARD, name, 3 * bytes, part | gradient, 0)->joins = TRUE;
 }
 
+void model_build_reads(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes) {
+  guint last = build->n_ops[direction] - 1;
+  build->ops[direction][last].reads |= tensor;
+  build->kernels[direction][last].bytes += traffic(bytes);
+}
+
+void model_build_writes(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes) {
+  guint last = build->n_ops[direction] - 1;
+  build->ops[direction][last].writes |= tensor;
+  build->kernels[direction][last].bytes += traffic(bytes);
+}
+
+void model_build_merge(ModelBuild *build, ModelDirection direction, double spared) {
+  guint last = --build->n_ops[direction];
+  ModelOp *into = &build->ops[direction][last - 1];
+  const ModelOp *second = &build->ops[direction][last];
+  into->name = second->name;
+  into->reads |= second->reads & ~into->writes;
+  into->writes |= second->writes;
+  into->saves |= second->saves;
+  into->uses |= second->uses;
+  KernelOp *kernel = &build->kernels[direction][last - 1];
+  kernel->bytes += build->kernels[direction][last].bytes - traffic(spared);
+}
+
 void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces) {
   guint last = build->n_ops[direction] - 1;
   KernelOp *kernel = &build->kernels[direction][last];

@@ -129,6 +129,12 @@ ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const
                               ModelAxis axis, double bytes, ModelSet reads, ModelSet writes);
 /* Backward: adds `part`, which nobody reads later, to a side's gradient. */
 void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSet part, ModelSet gradient);
+/* The operation added last reads, or writes, a tensor more, of so many bytes. */
+void model_build_reads(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes);
+void model_build_writes(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes);
+/* One kernel in place of the last two operations, named as the second, of the first's kind; `spared`: bytes that the
+ * second read of what the first wrote. */
+void model_build_merge(ModelBuild *build, ModelDirection direction, double spared);
 /* Cuts the matmul that was added last into equal pieces by its rows. */
 void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces);
 

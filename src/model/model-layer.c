@@ -199,25 +199,6 @@ static ModelSet enter_backward(ModelBuild *build, const BranchNames *names, Mode
   return d_branch;
 }
 
-/* The stream's gradient past a branch: what came by it and what came through the branch, two in, one out. */
-static void past_backward(ModelBuild *build, const BranchNames *names, ModelSet parts, ModelSet d_stream) {
-  model_build_memory(build, MODEL_BACKWARD, names->residual_backward, 3 * build->w * stream_elements(build), parts,
-                     d_stream);
-}
-
-/* The same where the branch before goes on with it: compiled, one kernel leaves it in 16 bits too. */
-static void between_backward(ModelBuild *build, const BranchNames *names, const BranchNames *before, ModelSet parts,
-                             ModelSet d_stream) {
-  double elements = stream_elements(build);
-  gboolean copies = build->recipe->compiled && model_is_wide(build, d_stream) && !has_branch_dropout(build) &&
-                    !model_build_has(build, MODEL_POST_NORM);
-  ModelSet copy = copies ? branch_inner(build, before->d_cast) : 0;
-  model_build_memory(build, MODEL_BACKWARD, names->residual_backward,
-                     (3 * build->w + (copies ? build->e : 0)) * elements, parts, d_stream | copy);
-  if (copies)
-    build->narrowed = (ModelMade){d_stream, copy};
-}
-
 /* The branch's output through the norm that ends it, if any. */
 static ModelSet end_forward(ModelBuild *build, const BranchNames *names, ModelNorm *norm, ModelSet branch) {
   if (!model_build_has(build, MODEL_BRANCH_NORM))
@@ -281,6 +262,37 @@ static ModelSet leave_backward(ModelBuild *build, const ModelNorm *norm, const c
   return of_norm;
 }
 
+/* torch.compile makes one kernel of a sum and the norm that reads it, as of a norm's gradient and its sum with what
+ * came past the branch: inductor fuses what is elementwise into the reduction beside it (meta-pytorch/tritonbench PR
+ * 994; names of kernels as triton_red_fused_add_mean_mul_pow_rsqrt in ByteDance-Seed/VeOmni PR 881). Of operations in
+ * one unit alone, for layers are often compiled one by one. */
+static gboolean is_fused(const ModelBuild *build) {
+  return build->recipe->compiled && model_build_has(build, MODEL_PRE_NORM) && !model_cross_is(build);
+}
+
+/* The stream's gradient past a branch: what came by it and what came through the branch and its norm, two in, one out;
+ * fused, the norm's own kernel reads what came by, and adds it. */
+static void pass_backward(ModelBuild *build, const BranchNames *names, const ModelNorm *norm, const char *of_norm,
+                          ModelSet stream, ModelSet d_sum, ModelSet d_normed, ModelSet d_stream) {
+  double bytes = build->w * stream_elements(build);
+  if (!is_fused(build)) {
+    ModelSet d_branch = leave_backward(build, norm, of_norm, stream, d_normed);
+    model_build_memory(build, MODEL_BACKWARD, names->residual_backward, 3 * bytes, d_sum | d_branch, d_stream);
+    return;
+  }
+  model_norm_backward(build, norm, stream, d_normed, d_stream);
+  model_build_reads(build, MODEL_BACKWARD, d_sum, bytes);
+}
+
+/* Of the gradient that was made last, and that the branch before goes on with: its kernel leaves it in 16 bits too. */
+static void also_narrow(ModelBuild *build, const BranchNames *before, ModelSet d_stream) {
+  if (!model_is_wide(build, d_stream) || has_branch_dropout(build))
+    return;
+  ModelSet copy = branch_inner(build, before->d_cast);
+  model_build_writes(build, MODEL_BACKWARD, copy, build->e * stream_elements(build));
+  build->narrowed = (ModelMade){d_stream, copy};
+}
+
 /* ---- Branches ---- */
 
 static ModelSet attention_forward(ModelBuild *build, Layer *layer, ModelSet x) {
@@ -328,7 +340,8 @@ static ModelSet cross_backward(ModelBuild *build, Layer *layer, ModelSet d_cross
   ModelSet d_normed = model_cross_backward(build, &layer->cross, d_branch);
   ModelSet of_cross = leave_backward(build, &layer->cross_norm, "d_middle_of_cross_norm", layer->middle, d_normed);
   ModelSet d_middle = stream_inner(build, "d_middle");
-  past_backward(build, &cross_branch, d_crossed | of_cross, d_middle);
+  model_build_memory(build, MODEL_BACKWARD, cross_branch.residual_backward, 3 * build->w * stream_elements(build),
+                     d_crossed | of_cross, d_middle);
   return d_middle;
 }
 
@@ -380,6 +393,8 @@ static void forward(ModelBuild *build, Layer *layer) {
     model_norm_forward(build, &layer->input_norm, layer->attention_sum, layer->middle);
   layer->crossed = cross_forward(build, layer);
   layer->middle_normed = enter_forward(build, &layer->post_norm, "middle_normed", layer->crossed);
+  if (is_fused(build))
+    model_build_merge(build, MODEL_FORWARD, build->w * stream_elements(build));
   ModelSet mlp = mlp_forward(build, layer, layer->middle_normed);
   ModelSet output =
       model_further_is(build) ? stream_inner(build, "further_made") : stream_end(build, "output", MODEL_TENSOR_OUTPUT);
@@ -396,18 +411,19 @@ static void backward(ModelBuild *build, Layer *layer) {
                                               : stream_end(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT);
   ModelSet d_sum = sum_backward(build, &mlp_branch, &layer->post_norm, layer->mlp_sum, d_output);
   ModelSet of_mlp = mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_sum));
-  of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->crossed, of_mlp);
   ModelSet d_crossed = stream_inner(build, model_cross_is(build) ? "d_crossed" : "d_middle");
-  between_backward(build, &mlp_branch, &attention_branch, d_sum | of_mlp, d_crossed);
+  pass_backward(build, &mlp_branch, &layer->post_norm, "d_middle_of_norm", layer->crossed, d_sum, of_mlp, d_crossed);
+  if (is_fused(build))
+    also_narrow(build, &attention_branch, d_crossed);
   ModelSet d_middle = cross_backward(build, layer, d_crossed);
 
   d_sum = sum_backward(build, &attention_branch, &layer->input_norm, layer->attention_sum, d_middle);
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_sum);
   ModelSet of_attention = attention_backward(build, layer, d_branch);
-  of_attention = leave_backward(build, &layer->input_norm, "d_input_of_norm", layer->input, of_attention);
   ModelSet d_input = model_further_is(build) ? stream_inner(build, "d_further_read")
                                              : stream_end(build, "d_input", MODEL_TENSOR_GRAD_INPUT);
-  past_backward(build, &attention_branch, d_sum | of_attention, d_input);
+  pass_backward(build, &attention_branch, &layer->input_norm, "d_input_of_norm", layer->input, d_sum, of_attention,
+                d_input);
   if (model_further_is(build))
     model_further_enter_backward(build, &layer->further, d_input);
 }
