@@ -15,8 +15,8 @@
 
 #include "run-state.h"
 
-#define MOST_PASTS 16    /* Programs that take turns are few */
-#define MOST_ENDS  65536 /* of one: it is a megabyte in all */
+#define MOST_PASTS 16   /* Programs that take turns are few */
+#define MOST_ENDS  8192 /* of one: they take a megabyte in all */
 
 /* What a play's memory came to. */
 typedef struct {
