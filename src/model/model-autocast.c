@@ -23,7 +23,8 @@ ModelSet model_inner_like(ModelBuild *build, const char *name, double elements, 
 
 gboolean model_copies_once(const ModelBuild *build) {
   const ModelRecipe *recipe = build->recipe;
-  return build->w > build->e && (build->fp8 || (recipe->lora.rank > 0 && recipe->lora_dropout > 0));
+  gboolean frozen = recipe->lora.rank > 0 && (recipe->lora_dropout > 0 || recipe->base != MODEL_BASE_FULL);
+  return build->w > build->e && !recipe->compiled && (build->fp8 || frozen);
 }
 
 ModelSet model_narrow(ModelBuild *build, ModelDirection direction, const char *cast, const char *tensor,

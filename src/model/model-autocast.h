@@ -36,8 +36,9 @@ ModelSet model_inner_like(ModelBuild *build, const char *name, double elements, 
 /* A tensor that exists becomes one of the stream. */
 ModelSet model_stream_of(ModelBuild *build, ModelSet tensor);
 
-/* Whether one copy of what a norm makes is made for all layers that read it: where they keep no copy of their own,
- * because they are frozen and their adapters keep what they dropped of it, or because they keep it in fp8. */
+/* Whether one copy of what a norm makes is played for all layers that read it, as part of the norm and with no tensor
+ * for what it is a copy of: where layers keep no copy of their own, because they are frozen and their adapters keep
+ * what they dropped of it, or because they keep it in fp8. Of layers in few bits the adapters' copies are one too. */
 gboolean model_copies_once(const ModelBuild *build);
 /* What a matmul reads of x: a 16-bit copy `tensor` of its `elements`, made by `cast`, or x where it is none too wide.
  * Compiled, the copy that the last cast made of the same x. */

@@ -292,6 +292,12 @@ void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSe
   model_build_memory(build, MODEL_BACKWARD, name, 3 * bytes, part | gradient, 0)->joins = TRUE;
 }
 
+void model_build_adds(ModelBuild *build, ModelDirection direction, guint32 launches, double bytes) {
+  KernelOp *kernel = &build->kernels[direction][build->n_ops[direction] - 1];
+  kernel->launches += launches;
+  kernel->bytes += traffic(bytes);
+}
+
 void model_build_reads(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes) {
   guint last = build->n_ops[direction] - 1;
   build->ops[direction][last].reads |= tensor;

@@ -129,6 +129,8 @@ ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const
                               ModelAxis axis, double bytes, ModelSet reads, ModelSet writes);
 /* Backward: adds `part`, which nobody reads later, to a side's gradient. */
 void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSet part, ModelSet gradient);
+/* The operation added last takes more kernels, of so many bytes. */
+void model_build_adds(ModelBuild *build, ModelDirection direction, guint32 launches, double bytes);
 /* The operation added last reads, or writes, a tensor more, of so many bytes. */
 void model_build_reads(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes);
 void model_build_writes(ModelBuild *build, ModelDirection direction, ModelSet tensor, double bytes);
@@ -280,12 +282,11 @@ ModelSet model_packed_weight(ModelBuild *build, const ModelLinear *linear, Model
  * keeps the input in fp32 and what it multiplies by the weight, in the model's precision. */
 typedef struct {
   const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
-  const char *cast, *copy, *cast_backward, *d_made; /* of what it makes, where autocast copies that once */
 } ModelNormNames;
 #define MODEL_NORM_NAMES(name)                                                                                         \
   {                                                                                                                    \
     name, name ".backward", name ".weight", name ".bias", name "_fp32", name "_scaled", name "_square",                \
-        "d_" name "_fp32", name ".autocast", name "_16bit", name ".autocast.backward", "d_" name "_made"               \
+        "d_" name "_fp32"                                                                                              \
   }
 
 typedef struct {

@@ -70,9 +70,10 @@ static ModelSet stream_end(ModelBuild *build, const char *name, ModelTensorRole 
   return model_stream_tensor(build, name, role, stream_elements(build));
 }
 
-/* What a norm makes of the stream for a branch: as wide, unless compiled it is cast at once. */
+/* What a norm makes of the stream for a branch: as wide, unless it is cast at once. */
 static ModelSet normed_inner(ModelBuild *build, const char *name) {
-  return build->recipe->compiled ? branch_inner(build, name) : stream_inner(build, name);
+  gboolean cast = build->recipe->compiled || model_copies_once(build);
+  return cast ? branch_inner(build, name) : stream_inner(build, name);
 }
 
 static gboolean is_parallel(const ModelBuild *build) {
@@ -237,18 +238,9 @@ static ModelSet enter_forward(ModelBuild *build, ModelNorm *norm, const char *na
     return stream;
   ModelSet normed = normed_inner(build, name);
   model_norm_forward(build, norm, stream, normed);
-  return model_copies_once(build)
-             ? model_narrow(build, MODEL_FORWARD, norm->names->cast, norm->names->copy, stream_elements(build), normed)
-             : normed;
-}
-
-/* The gradient of what the norm made, from that of the one copy of it. */
-static ModelSet made_backward(ModelBuild *build, const ModelNorm *norm, ModelSet d_copy) {
-  if (!model_copies_once(build) || build->recipe->compiled)
-    return d_copy;
-  ModelSet d_made = stream_inner(build, norm->names->d_made);
-  model_widen(build, norm->names->cast_backward, stream_elements(build), d_copy, d_made);
-  return d_made;
+  if (model_copies_once(build)) /* written wide, read, and written */
+    model_build_adds(build, MODEL_FORWARD, 1, 2 * build->w * stream_elements(build));
+  return normed;
 }
 
 /* The gradient that it hands the stream. */
@@ -257,8 +249,9 @@ static ModelSet leave_backward(ModelBuild *build, const ModelNorm *norm, const c
   if (!model_build_has(build, MODEL_PRE_NORM))
     return d_normed;
   ModelSet of_norm = stream_inner(build, name);
-  d_normed = made_backward(build, norm, d_normed);
   model_norm_backward(build, norm, stream, d_normed, of_norm);
+  if (model_copies_once(build)) /* cast, then read wide, twice */
+    model_build_adds(build, MODEL_BACKWARD, 1, (3 * build->w - build->e) * stream_elements(build));
   return of_norm;
 }
 
