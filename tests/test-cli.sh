@@ -123,9 +123,10 @@ printf '[training]\nglobal_batch = 32\n[model]\nconfig = %s\n[cluster]\ntopology
   "$source/workloads/models/llama-2-7b.json" >global.ini
 says "a global batch alone" 'accumulated 4 times' run global.ini --db a.db \
   --set training.sequence_length=128
-says "a run's recipe with a setting over it" 'training.micro_batch = 2' export last --as accelerate --db a.db \
-  --set training.micro_batch=2 --set parallel.framework=fsdp2
-refuses "with one that is none" 'no such group [a]' export last --as accelerate --db a.db --set a.b=1
+"$foretrain" run llama3-8b-fsdp2 --db e.db -q
+says "a run's recipe with a setting over it" 'training.micro_batch = 2' export last --as accelerate --db e.db \
+  --set training.micro_batch=2
+refuses "with one that is none" 'no such group [a]' export last --as accelerate --db e.db --set a.b=1
 says "a step explained" 'The critical path' explain a.ini --db a.db
 says "and one that was kept" 'What would make it faster' explain last --db a.db
 says "as JSON" '"endless_links_ps"' explain last --db a.db --json
