@@ -184,6 +184,7 @@ refuses "a layout that is none" 'is not KEY=VALUE, as in tensor=4' stages a.ini 
 refuses "a layout of nothing" 'expected KEY=VALUE, as in tensor=4, found nothing' stages a.ini --db a.db --layout ' ,'
 refuses "one of nothing, to fit" 'as in tensor=4, found nothing' fit a.ini --vary layers --layout ''
 refuses "a layout that says two things" '"tensor=4" says again what' stages a.ini --db a.db --layout 'tensor=2 tensor=4'
+refuses "by two names" '"parallel.tensor=4" says again' stages a.ini --db a.db --layout 'tensor=2 parallel.tensor=4'
 refuses "a layout that is none, to fit" 'did you mean "parallel.tensor"' fit a.ini --vary layers --layout tensors=2
 says "fit of a layout" 'context=2' fit llama3-8b-fsdp2 --vary micro_batch --layout context=2
 says "each stage's memory as Megatron logs it" 'Rank 8] (after' run llama2-7b-megatron --db a.db --as megatron \

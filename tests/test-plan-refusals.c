@@ -90,7 +90,6 @@ static const Refusal refusals[] = {
     {"fsdp2", {"fsdp.checkpoint_outside=yes", NULL}, "around fully_shard"},
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=no", NULL}, NULL},
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=yes", NULL}, "is not modelled"},
-    {"fsdp1", {"fsdp.wrap_adapters=yes", NULL}, "there are no adapters"},
     {"fsdp1", {"training.trainable=lora:8", "fsdp.wrap_adapters=yes", "fsdp.use_orig_params=no", NULL}, NULL},
     {"fsdp1", {"training.trainable=lora:8", "fsdp.use_orig_params=no", NULL}, "or fsdp.wrap_adapters=yes"},
     {"fsdp1", {"training.trainable=lora:8", "fsdp.wrap_adapters=yes", "fsdp.wrap=none", NULL}, "blocks are no units"},

@@ -43,18 +43,17 @@ static void sum_over_ranks(ModelBuild *build, const char *name, double numbers, 
                        numbers * MODEL_BYTES_FP32 * build->t, what, 0);
 }
 
-/* Bytes of a number of the softmax and its gradient: fp32's, unless the loss is in the logits' own type. */
-static gboolean is_half(const ModelBuild *build) {
+/* The loss is in the logits' own type: so are the softmax and its gradient, and there is no fp32 copy of the logits. */
+static gboolean loss_is_half(const ModelBuild *build) {
   return build->recipe->loss == MODEL_LOSS_HALF || build->recipe->loss == MODEL_LOSS_HALF_KEPT;
 }
 
 static double loss_bytes(const ModelBuild *build) {
-  return is_half(build) ? build->e : MODEL_BYTES_FP32;
+  return loss_is_half(build) ? build->e : MODEL_BYTES_FP32;
 }
 
-/* Whether there is an fp32 copy of the logits, whose gradient is cast back. */
 static gboolean widens(const ModelBuild *build) {
-  return build->half && !is_half(build);
+  return build->half && !loss_is_half(build);
 }
 
 static gboolean keeps_logits(const ModelBuild *build) {

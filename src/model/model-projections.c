@@ -285,7 +285,7 @@ static gboolean reorders_context(const ModelBuild *build) {
  * o_proj keeps a copy that is not. */
 static gboolean keeps_context_twice(const ModelBuild *build) {
   return build->recipe->projections == MODEL_PROJECTIONS_QKV && model_projections_joined(build) &&
-         !model_build_has(build, MODEL_JOINED);
+         !model_build_has(build, MODEL_JOINED) && model_build_has(build, MODEL_ROTARY) && build->shape->kv_rank == 0;
 }
 
 static ModelSet reordered(ModelBuild *build, ModelDirection direction, const char *tensor, const char *op,

@@ -39,9 +39,10 @@ static guint32 tensor(const PlanOutputs *outputs, const char *name, guint64 byte
 }
 
 static guint64 logits_bytes(const PlanOutputs *outputs, const PlanCase *what, guint64 tokens) {
+  const ModelShape *shape = what->shape;
   if (model_loss_in_chunks(what->model->loss))
     return 0;
-  return tokens * what->shape->vocab_size *
+  return (shape->labels > 0 ? what->recipe->micro_batch * shape->labels : tokens * shape->vocab_size) *
          (outputs->kept && what->model->loss != MODEL_LOSS_HALF_KEPT ? sizeof(float) : outputs->walk->element_bytes);
 }
 

@@ -143,7 +143,7 @@ static gboolean may_replay(const RunRank *rank) {
   return rank->play->options->windows.body == 0 || (rank->window.noted && rank->memory.heap->log == NULL);
 }
 
-gboolean run_replay(RunPlay *play) {
+static gboolean replay(RunPlay *play) {
   if (!run_replay_wanted(play) || !all(play, rests_now) || !all(play, memory_takes_no_time) || !all(play, may_replay))
     return FALSE;
   gboolean copied = play->steps_ended == 1 && copy_first(play);
@@ -162,4 +162,11 @@ gboolean run_replay(RunPlay *play) {
   }
   run_recall_keep(play);
   return TRUE;
+}
+
+gboolean run_replay(RunPlay *play) {
+  gboolean known = replay(play);
+  if (!known && play->steps_ended > 1) /* a steady step is played that need not be the first's again */
+    play->ranks[0].memory.kept = FALSE;
+  return known;
 }

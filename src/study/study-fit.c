@@ -71,7 +71,7 @@ static void find_largest(const Search *search, StudyFit *fit) {
   }
   if (bad > most && good < most && fits(search, most, fit)) /* the dearest plays are spared */
     return;
-  bad = MIN(bad, most + 1);
+  bad = MIN(bad, MAX(most, good + 1));
   while (good > 0 && bad - good > 1) {
     guint64 middle = good + (bad - good) / 2;
     *(fits(search, middle, fit) ? &good : &bad) = middle;

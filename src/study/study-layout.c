@@ -39,11 +39,21 @@ static gboolean keep_batch(ConfSettings *settings, const char *layout, const Run
          conf_settings_set(settings, global, error);
 }
 
+/* tensor and parallel.tensor are one; of two groups' keys of one name neither is taken without its group. */
+static gboolean name_alike(const char *a, const char *b) {
+  gsize length_a = strcspn(a, "="), length_b = strcspn(b, "=");
+  const char *dot_a = memchr(a, '.', length_a), *dot_b = memchr(b, '.', length_b);
+  if (dot_a != NULL && dot_b == NULL)
+    return name_alike(dot_a + 1, b);
+  if (dot_a == NULL && dot_b != NULL)
+    return name_alike(a, dot_b + 1);
+  return length_a == length_b && strncmp(a, b, length_a) == 0;
+}
+
 /* What is said twice would be told as it is not. */
 static gboolean is_said_before(char *const *words, char *const *word) {
-  gsize name = strcspn(*word, "=") + 1;
   for (; words < word; words++)
-    if (strncmp(*words, *word, name) == 0)
+    if (name_alike(*words, *word))
       return TRUE;
   return FALSE;
 }

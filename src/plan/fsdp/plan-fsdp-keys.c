@@ -54,8 +54,8 @@ static const BaseField keys[] = {
                 "runs again is gathered for that, freed, and gathered once more for its backward (fsdp1)"),
     KEY("wrap_adapters", BASE_FLAG, wraps_adapters, .initial = "no",
         .help = "each matrix of adapters is a unit of its own beside the blocks, so that what is frozen has no "
-                "gradients (fsdp1 with training.trainable = lora:RANK; peft's fsdp_auto_wrap_policy, which "
-                "Transformers' Trainer sets)"),
+                "gradients (fsdp1 with training.trainable = lora:RANK, else there is nothing to wrap; peft's "
+                "fsdp_auto_wrap_policy, which Transformers' Trainer sets)"),
     KEY("float8_all_gather", BASE_FLAG, gathers_fp8, .initial = "no",
         .help = "weights of layers that multiply in fp8 are cast before they are gathered, with scales that one "
                 "all-reduce finds after each step (fsdp2 with training.precision = fp8; torchao's "
@@ -267,11 +267,8 @@ static gboolean check_checkpointing(const ConfSettings *settings, const PlanReci
 
 /* Adapters are units beside whole blocks alone. */
 static gboolean check_adapters(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
-  if (!recipe->fsdp.wraps_adapters)
+  if (!recipe->fsdp.wraps_adapters || recipe->trainable.lora.rank == 0)
     return TRUE;
-  if (recipe->trainable.lora.rank == 0)
-    return conf_settings_fail(settings, "fsdp.wrap_adapters", error,
-                              "there are no adapters; training.trainable = lora:RANK");
   return recipe->fsdp.wrap == PLAN_WRAP_BLOCK || recipe->fsdp.wrap == PLAN_WRAP_ENDS ||
          conf_settings_fail(settings, "fsdp.wrap_adapters", error, "blocks are no units; fsdp.wrap = block or ends");
 }
