@@ -54,8 +54,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_FUSED_LINEAR),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
-                       .projections =
-                           g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_QKV + 1),
+                       .projections = g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_QKV + 1),
                        .share = share};
 }
 

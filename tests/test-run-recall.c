@@ -98,7 +98,7 @@ static void only_what_may_be(void) {
                                 {.recall = recall, .requests = 1, .apart = TRUE},
                                 {.recall = recall, .requests = 1, .timeline = TRUE}};
   for (gsize i = 0; i < G_N_ELEMENTS(options); i++) {
-    g_autoptr(RunReport) report = hand_play(&hand, &options[i]);
+    run_report_free(hand_play(&hand, &options[i]));
     CU_ASSERT_EQUAL(run_recall_met(recall), 0);
   }
   g_autoptr(RunReport) recalled = hand_play(&hand, &options[5]), plain = hand_play(&hand, &(RunOptions){0});

@@ -319,6 +319,13 @@ static void margins_fall_back(void) {
 static void memory_has_kinds_of_its_own(void) {
   TrustCase one = like_forge();
   CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "data-parallel");
+  g_autofree char *trainable = g_strdup(one.words[TRUST_TRAINABLE]);
+  say(&one, TRUST_TRAINABLE, "lora");
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "adapters");
+  CU_ASSERT_STRING_EQUAL(trust_margin_kind(&one), "data-parallel");
+  g_autoptr(Trust) trust = load(RUN_MODEL_VERSION);
+  CU_ASSERT_EQUAL(trust_margin(trust, &one)->high, 1.2); /* not the framework's, which has none of them in it */
+  say(&one, TRUST_TRAINABLE, trainable);
   one.numbers[TRUST_PIPELINE] = 4;
   CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "model-parallel");
   one.numbers[TRUST_TENSOR] = 8;

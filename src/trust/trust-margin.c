@@ -6,7 +6,8 @@
 
 #include "conf-csv.h"
 
-#define ALL "all"
+#define ALL      "all"
+#define ADAPTERS "adapters"
 
 static const char *const columns[] = {"framework", "kind", "low", "high", "rows", "sources", "source", NULL};
 enum { FRAMEWORK, KIND, LOW, HIGH, ROWS, SOURCES };
@@ -97,6 +98,8 @@ const char *trust_margin_kind(const TrustCase *one) {
 
 const char *trust_margin_memory_kind(const TrustCase *one) {
   const char *kind = trust_margin_kind(one);
+  if (strcmp(kind, "data-parallel") == 0 && strcmp(one->words[TRUST_TRAINABLE], "lora") == 0)
+    return ADAPTERS;
   if (strcmp(kind, "model-parallel") != 0 || one->numbers[TRUST_TENSOR] <= 1)
     return kind;
   return one->tensor_over_nodes ? "tensor-over-nodes" : "tensor";
@@ -106,7 +109,8 @@ const TrustMargin *trust_margins_find(const GArray *margins, const TrustCase *on
   const char *framework = one->words[TRUST_FRAMEWORK], *kind = trust_margin_memory_kind(one);
   const char *const tries[][2] = {{framework, kind}, {framework, ALL}, {ALL, kind}};
   for (gsize i = 0; i < G_N_ELEMENTS(tries); i++) {
-    const TrustMargin *margin = find(margins, tries[i][0], tries[i][1]);
+    gboolean others = strcmp(kind, ADAPTERS) == 0 && strcmp(tries[i][1], ALL) == 0;
+    const TrustMargin *margin = others ? NULL : find(margins, tries[i][0], tries[i][1]);
     if (margin != NULL)
       return margin;
   }

@@ -3,8 +3,8 @@
 
 Every row of TABLES that runs and has a measured peak of reserved memory gives measured / predicted, but for those of
 tier C; one that stands in two tables counts once. Classes are a framework and kind of run's memory (as trust-margin.h
-has it), a framework, a kind, and all; those with too few rows are left out. Limits are those of trust-span.h, at the
-coverage that residuals.ini says. The gate plays the rows, and writes the file."""
+has it), a framework (but for adapters), a kind, and all; those with too few rows are left out. Limits are those of
+trust-span.h, at the coverage that residuals.ini says. The gate plays the rows, and writes the file."""
 import csv
 import io
 import pathlib
@@ -14,6 +14,7 @@ import residuals
 
 TOLERANCE = 0.01  # of a factor: one percentage point
 ALL = "all"
+ADAPTERS = "adapters"
 TABLES = [*residuals.TABLES, "fits.csv"]
 here = pathlib.Path(__file__).resolve().parent
 catalog = here.parents[1] / "topologies" / "catalog"
@@ -32,7 +33,9 @@ def kind_of(like, nodes):
     if float(like["tensor"]) > 1:
         return "tensor-over-nodes" if float(like["tensor"]) * nodes > float(like["gpus"]) else "tensor"
     degrees = max(float(like[axis]) for axis in ("tensor", "pipeline", "context", "expert"))
-    return "model-parallel" if degrees > 1 else "data-parallel"
+    if degrees > 1:
+        return "model-parallel"
+    return ADAPTERS if like["trainable"] == "lora" else "data-parallel"
 
 
 def peaks(found):
@@ -90,7 +93,8 @@ def margins(found):
     classes += sorted({(framework, ALL) for framework, _ in classes}) + sorted({(ALL, kind) for _, kind in classes})
     table = []
     for framework, kind in classes + [(ALL, ALL)]:
-        chosen = {key: row for key, row in rows.items() if framework in (ALL, row[1]) and kind in (ALL, row[2])}
+        chosen = {key: row for key, row in rows.items() if framework in (ALL, row[1]) and
+                  (kind == row[2] or kind == ALL and (framework == ALL or row[2] != ADAPTERS))}
         limit = span(chosen, coverage)
         if limit is not None:
             table.append({"framework": framework, "kind": kind, "low": f"{limit[0]:.4g}", "high": f"{limit[1]:.4g}",

@@ -7,8 +7,9 @@
  *
  * low and high are factors of what is foretold: between them measured peaks lie in the share of cases that trust-span.h
  * speaks of. Kinds are "data-parallel", "model-parallel" (pipeline, context or expert ranks), "tensor" (tensor ranks
- * within a node), "tensor-over-nodes" and "offload": peaks beside tensor ranks scatter most, and more over nodes
- * (tests/truth/RESULTS.md).
+ * within a node), "tensor-over-nodes", "offload", and "adapters" (over data ranks, adapters alone are trained): peaks
+ * beside tensor ranks scatter most, and more over nodes (tests/truth/RESULTS.md); those of adapters are small, and say
+ * nothing of others, so that no framework's "all" has them in it.
  * "all" stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
  * tests/truth/gate --accept writes the table. */
 #pragma once
@@ -24,7 +25,8 @@ typedef struct {
 
 /* Of TrustMargin. `name` stands for the file in messages. Errors: SIM_ERROR_INPUT with place. */
 GArray *trust_margins_parse(const char *name, const char *text, GError **error);
-/* The first that there is: of the framework and kind, of the framework, of the kind, of all. Never NULL. */
+/* The first that there is: of the framework and kind, of the framework (not for adapters), of the kind, of all. Never
+ * NULL. */
 const TrustMargin *trust_margins_find(const GArray *margins, const TrustCase *one);
 /* What kind a run's memory is of, as above. */
 const char *trust_margin_memory_kind(const TrustCase *one);
