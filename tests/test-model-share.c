@@ -246,7 +246,8 @@ static void flops_add_up(void) {
 /* Head: 6 t h V, a rank's V with what pads it; nominal without. */
 static void head_flops(const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   double ranks = recipe->share.whole_vocabulary ? 1 : recipe->share.tensor;
-  double per_row = 6 * (double)(recipe->sequence_length * b / recipe->share.context) * (double)shape->hidden_size;
+  guint64 tokens = recipe->sequence_length * b / recipe->share.context;
+  double per_row = 6 * (double)tokens * (double)shape->hidden_size;
   ModelCost cost = both_ways(shape, recipe, b, MODEL_UNIT_HEAD);
   CU_ASSERT_DOUBLE_EQUAL(cost.flops / (per_row * (double)model_share_vocabulary(&recipe->share, shape->vocab_size)), 1,
                          1e-12);
