@@ -135,6 +135,58 @@ static void compiled_sums_are_norms(void) {
   CU_ASSERT_TRUE(has_op(fused->forward, fused->n_forward, "attention_residual"));
 }
 
+static ModelSet written_by(const ModelOp *ops, guint n, const char *name) {
+  for (guint i = 0; i < n; i++)
+    if (strcmp(ops[i].name, name) == 0)
+      return ops[i].writes;
+  CU_FAIL("no such operation");
+  return 0;
+}
+
+static guint64 bytes_made(const ModelUnit *unit) {
+  guint64 bytes = 0;
+  for (guint i = 0; i < unit->n_tensors; i++)
+    bytes += unit->tensors[i].role == MODEL_TENSOR_INNER ? unit->tensors[i].bytes : 0;
+  return bytes;
+}
+
+/* Liger's kernels beside others of one kernel each move the same bytes, and make fewer tensors: the gradients of gate
+ * and up, 2 · 160 elements a token, lie where these did, those of both norms, 2 · 64, where those of what they made
+ * did; queries and keys, 64 + 32, are turned where they lie, and so are their gradients. LayerNorm makes its own, and
+ * a plain MLP. Halves of a joined output are copied first, and their gradients joined. */
+static void liger_works_in_place(void) {
+  const guint64 t = 128;
+  ModelShape shape = small_llama;
+  ModelRecipe fused = {.sequence_length = t, .kernels = MODEL_KERNELS_FUSED}, liger = fused;
+  liger.kernels = MODEL_KERNELS_LIGER;
+  g_autoptr(ModelUnit) apart = model_unit_new(&shape, &fused, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) placed = model_unit_new(&shape, &liger, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_made(apart) - bytes_made(placed), t * 2 * (2 * 160 + 2 * 64 + 2 * (64 + 32)));
+  static const char *const backwards[] = {"silu_mul.backward", "rope.backward", "input_norm.backward",
+                                          "post_norm.backward"};
+  for (gsize i = 0; i < G_N_ELEMENTS(backwards); i++) {
+    CU_ASSERT_TRUE(written_by(placed->backward, placed->n_backward, backwards[i]) == 0);
+    CU_ASSERT_FALSE(written_by(apart->backward, apart->n_backward, backwards[i]) == 0);
+    CU_ASSERT_EQUAL(bytes_of_op(placed->backward, placed->n_backward, backwards[i]),
+                    bytes_of_op(apart->backward, apart->n_backward, backwards[i]));
+  }
+  CU_ASSERT_EQUAL(model_unit_saved_bytes(placed), model_unit_saved_bytes(apart));
+
+  fused.projections = liger.projections = MODEL_PROJECTIONS_JOINED;
+  g_autoptr(ModelUnit) joined = model_unit_new(&shape, &fused, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) halves = model_unit_new(&shape, &liger, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(halves->forward, halves->n_forward, "gate_up_apart"), t * 160 * 2 * 4);
+  CU_ASSERT_TRUE(written_by(halves->backward, halves->n_backward, "silu_mul.backward") == 0);
+  CU_ASSERT_FALSE(written_by(halves->backward, halves->n_backward, "split_gate_up.backward") == 0);
+  CU_ASSERT_EQUAL(model_unit_saved_bytes(halves), model_unit_saved_bytes(joined));
+
+  shape.family = MODEL_GPT;
+  fused.projections = liger.projections = MODEL_PROJECTIONS_SEPARATE;
+  g_autoptr(ModelUnit) gpt = model_unit_new(&shape, &fused, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) gpt_liger = model_unit_new(&shape, &liger, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_made(gpt), bytes_made(gpt_liger));
+}
+
 /* Of queries and keys as complex numbers: to fp32 6 bytes, the product 8, back 6, either way, in three kernels each; on
  * the way 8 bytes of fp32 for each of 2. PyTorch's own RMSNorm is one kernel and leaves rotary embedding alone. */
 static void complex_rotary(void) {
@@ -382,6 +434,7 @@ int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
                                                       {"compiled sums are norms", compiled_sums_are_norms},
+                                                      {"liger works in place", liger_works_in_place},
                                                       {"complex rotary", complex_rotary},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
                                                       {"weight gradients are added", weight_gradients_are_added},

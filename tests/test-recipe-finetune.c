@@ -215,7 +215,7 @@ static void axolotl(void) {
       AXOLOTL "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_rope: true\nliger_rms_norm: true\n"
               "liger_glu_activation: true\nliger_cross_entropy: true\n",
       (const Said[]){
-          {"training.fused_kernels", "yes"}, {"training.loss", "fused"}, {"training.trainable", NULL}, {NULL, NULL}});
+          {"training.fused_kernels", "liger"}, {"training.loss", "fused"}, {"training.trainable", NULL}, {NULL, NULL}});
   expect("x.yml", "base_model: x/y\nsequence_len: 500_000\n",
          (const Said[]){{"training.sequence_length", "500000"}, {NULL, NULL}});
   expect("x.yml", AXOLOTL "attn_implementation: xformers\n",
@@ -261,7 +261,7 @@ static void axolotl_qlora(void) {
 /* Liger's kernels come with its fused linear loss; each tool's own keys for 4 bits, of which TRL's maxima are fp32. */
 static void kernels_and_bits(void) {
   expect("t.yaml", "per_device_train_batch_size: 1\nbf16: true\nuse_liger_kernel: true\n",
-         (const Said[]){{"training.loss", "fused-linear"}, {"training.fused_kernels", "yes"}, {NULL, NULL}});
+         (const Said[]){{"training.loss", "fused-linear"}, {"training.fused_kernels", "liger"}, {NULL, NULL}});
   expect("t.yaml",
          "per_device_train_batch_size: 1\nuse_liger_kernel: true\nliger_kernel_config:\n"
          "  fused_linear_cross_entropy: false\n  cross_entropy: true\n  swiglu: false\n",

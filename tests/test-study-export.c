@@ -39,7 +39,7 @@ static const Case cases[] = {
     {"llama3-8b-fsdp2", "accelerate", {"parallel.zero_stage=2", "training.compile=yes", NULL}},
     {"llama3-8b-fsdp2",
      "trainer",
-     {"training.loss=fused-linear", "training.fused_kernels=yes", "training.gradient_accumulation=4",
+     {"training.loss=fused-linear", "training.fused_kernels=liger", "training.gradient_accumulation=4",
       "training.global_batch=32", NULL}},
     {"llama3-8b-fsdp2", "trainer", {FSDP1, "training.optimizer=adam8bit", "fsdp.use_orig_params=no", NULL}},
     {"llama3-8b-fsdp2",

@@ -117,7 +117,7 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   ModelSet scores = model_build_inner(build, "scores", e * pairs);
   per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
   at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
-  if (!build->fused_activation)
+  if (!build->fused_masks)
     model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, score_passes(build),
                         2 * score_passes(build) * e * pairs, scores, 0);
   ModelOp *softmax =
@@ -151,7 +151,7 @@ static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, M
   model_build_kernels(build, MODEL_BACKWARD, "softmax.backward", KERNEL_SOFTMAX, 1, 3 * e * pairs,
                       d_probabilities | at->probabilities, d_scores)
       ->gradient_of = at->sinks;
-  if (!build->fused_activation)
+  if (!build->fused_masks)
     model_build_kernels(build, MODEL_BACKWARD, "scale_mask.backward", KERNEL_MEMORY, score_passes(build) - 1,
                         2 * (score_passes(build) - 1) * e * pairs, d_scores, 0);
   per_head(build, MODEL_BACKWARD, "scores.d_q", build->d, build->s, d_scores | at->k_all, d_q);

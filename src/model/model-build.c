@@ -71,8 +71,10 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->e = model_precision_bytes(recipe->precision);
   build->w = recipe->autocast ? MAX(build->e, MODEL_BYTES_FP32) : build->e;
   build->fused_norm = recipe->kernels != MODEL_KERNELS_EAGER;
-  build->fused = recipe->kernels == MODEL_KERNELS_FUSED || recipe->kernels == MODEL_KERNELS_NORMS;
-  build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
+  build->in_place = recipe->kernels == MODEL_KERNELS_LIGER;
+  build->fused_masks = recipe->kernels == MODEL_KERNELS_FUSED;
+  build->fused_activation = build->fused_masks || build->in_place;
+  build->fused = build->fused_activation || recipe->kernels == MODEL_KERNELS_NORMS;
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
   build->h = (double)shape->hidden_size;
   build->d = (double)shape->head_dim;

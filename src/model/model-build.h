@@ -43,9 +43,12 @@ typedef struct {
   double window;                                /* tokens that attention looks back, or a chunk's; 0: all */
   KernelDtype dtype;                            /* of matmuls; those that model-fp8.c makes apart */
   gboolean fused_norm, fused, fused_activation; /* norms, rotary embedding, the activation: one kernel each */
-  gboolean half;                                /* stored in two bytes, so that fp32 arithmetic needs copies */
-  double e;                                     /* bytes of an element */
-  double w;                                     /* of the residual stream's: e, or under autocast fp32's */
+  gboolean fused_masks;                         /* masked softmax, dropout with its residual, capped logits: likewise */
+  gboolean in_place; /* the first three write where their operands lie, as Liger-Kernel's do: its
+                                                   ops/rms_norm.py, rope.py and swiglu.py */
+  gboolean half;     /* stored in two bytes, so that fp32 arithmetic needs copies */
+  double e;          /* bytes of an element */
+  double w;          /* of the residual stream's: e, or under autocast fp32's */
   /* Of this rank: */
   double b, s, t;          /* sequences, tokens of each, all tokens */
   double between;          /* tokens outside tensor-parallel regions: t, or t / tensor */
@@ -302,7 +305,9 @@ ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double
 /* Of `width` numbers of each of `tokens`, all with weights of their own. */
 ModelNorm model_wide_norm(ModelBuild *build, const ModelNormNames *names, double tokens, double width);
 void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y);
+/* d_x 0: it is left where d_y was, which model_norm_in_place allows. */
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x);
+gboolean model_norm_in_place(const ModelBuild *build, ModelSet x, ModelSet d_y);
 
 /* y = dropout(x), keeping a mask of one byte per element. For recipes that have dropout. */
 void model_dropout_forward(ModelBuild *build, const char *name, double elements, ModelSet x, ModelSet y, ModelSet mask);

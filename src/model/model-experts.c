@@ -346,9 +346,12 @@ static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, 
     one_backward(build, experts, &both, 2 * f, d_both, d_input);
     return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
   }
-  ModelSet d_up = model_build_inner(build, "d_rows_up", inside);
-  ModelSet d_gate = is_gated(build) ? model_build_inner(build, "d_rows_gate", inside) : 0;
-  act_backward(build, experts, d_product, d_gate, d_up, d_chosen);
+  gboolean in_place = build->in_place && is_gated(build);
+  ModelSet d_up = in_place ? experts->up_out : model_build_inner(build, "d_rows_up", inside);
+  ModelSet d_gate = in_place          ? experts->gate_out
+                    : is_gated(build) ? model_build_inner(build, "d_rows_gate", inside)
+                                      : 0;
+  act_backward(build, experts, d_product, in_place ? 0 : d_gate, in_place ? 0 : d_up, d_chosen);
   one_backward(build, experts, &up, f, d_up, d_input);
   if (!is_gated(build))
     return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);

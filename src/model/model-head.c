@@ -347,7 +347,7 @@ static gboolean caps(const ModelBuild *build) {
 
 static ModelSet capped(ModelBuild *build, ModelSet logits) {
   double bytes = build->e * build->t * build->v;
-  guint32 kernels = build->fused_activation ? 1 : CAP_KERNELS;
+  guint32 kernels = build->fused_masks ? 1 : CAP_KERNELS;
   if (!caps(build))
     return logits;
   ModelSet made = model_build_inner(build, "logits_capped", bytes);
@@ -358,7 +358,7 @@ static ModelSet capped(ModelBuild *build, ModelSet logits) {
 
 static ModelSet capped_backward(ModelBuild *build, ModelSet made, ModelSet d_logits) {
   double bytes = build->e * build->t * build->v;
-  guint32 kernels = build->fused_activation ? 1 : CAP_KERNELS;
+  guint32 kernels = build->fused_masks ? 1 : CAP_KERNELS;
   if (!caps(build))
     return d_logits;
   ModelSet d_made = model_build_inner(build, "d_logits_uncapped", bytes);

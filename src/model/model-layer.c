@@ -172,7 +172,7 @@ static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet b
   double bytes = model_element(build, branch) + model_element(build, residual) + model_element(build, sum);
   if (has_branch_dropout(build))
     *ret_mask = model_build_inner(build, names->mask, elements);
-  if (has_branch_dropout(build) && build->fused_activation) {
+  if (has_branch_dropout(build) && build->fused_masks) {
     model_build_memory(build, MODEL_FORWARD, names->residual, (bytes + 1) * elements, branch | residual,
                        sum | *ret_mask)
         ->saves = *ret_mask;
@@ -191,7 +191,7 @@ static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet b
 static ModelSet enter_backward(ModelBuild *build, const BranchNames *names, ModelSet mask, ModelSet d_sum) {
   gboolean drops = has_branch_dropout(build);
   double elements = stream_elements(build);
-  if (!drops || !build->fused_activation)
+  if (!drops || !build->fused_masks)
     d_sum = model_narrow(build, MODEL_BACKWARD, names->cast, names->d_cast, elements, d_sum);
   if (!drops)
     return d_sum;
@@ -248,8 +248,9 @@ static ModelSet leave_backward(ModelBuild *build, const ModelNorm *norm, const c
                                ModelSet d_normed) {
   if (!model_build_has(build, MODEL_PRE_NORM))
     return d_normed;
-  ModelSet of_norm = stream_inner(build, name);
-  model_norm_backward(build, norm, stream, d_normed, of_norm);
+  gboolean in_place = model_norm_in_place(build, stream, d_normed);
+  ModelSet of_norm = in_place ? d_normed : stream_inner(build, name);
+  model_norm_backward(build, norm, stream, d_normed, in_place ? 0 : of_norm);
   if (model_copies_once(build)) /* cast, then read wide, twice */
     model_build_adds(build, MODEL_BACKWARD, 1, (3 * build->w - build->e) * stream_elements(build));
   return of_norm;

@@ -28,7 +28,17 @@ void model_mlp_define(ModelBuild *build, ModelMlp *mlp, const ModelMlpNames *nam
 
 /* silu (in, out) and the product (two in, one out); back: the product's two gradients (two in, one out each), silu's
  * (two in, one out). Fused they are one kernel each way, which keeps no silu: two in, one out; back: three in, two
- * out. Of a joined matmul's output both read halves of rows, with stride, and their gradients are joined after. */
+ * out, or in place: gradients are left where gate's and up's outputs were. Of a joined matmul's output both read halves
+ * of rows, with stride, or in place copies of them, and their gradients are joined after. */
+static void take_apart(ModelBuild *build, ModelMlp *mlp) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet both = mlp->gate_out;
+  mlp->gate_out = model_build_inner(build, names->gate_apart, f);
+  mlp->up_out = model_build_inner(build, names->up_apart, f);
+  model_build_kernels(build, MODEL_FORWARD, names->apart, KERNEL_ROTARY, 2, 4 * f, both, mlp->gate_out | mlp->up_out);
+}
+
 static void gated_forward(ModelBuild *build, ModelMlp *mlp, ModelSet normed) {
   const ModelMlpNames *names = mlp->names;
   double f = inside_bytes(build, mlp);
@@ -44,6 +54,8 @@ static void gated_forward(ModelBuild *build, ModelMlp *mlp, ModelSet normed) {
     model_linear_forward(build, &mlp->up, model_region_enter_next(build, &mlp->up_in, &names->up_region, &mlp->in),
                          mlp->up_out);
   }
+  if (joined && build->in_place)
+    take_apart(build, mlp);
   model_build_kernels(build, MODEL_FORWARD, names->gated, joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
                       fused ? 1 : 2, (fused ? 3 : 5) * f, mlp->gate_out | mlp->up_out, mlp->silu | mlp->product)
       ->saves = mlp->gate_out | mlp->up_out | mlp->silu;
@@ -101,13 +113,13 @@ void model_mlp_forward(ModelBuild *build, ModelMlp *mlp, ModelSet x, ModelSet y)
 static ModelSet separate_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_product, ModelSet d_normed) {
   const ModelMlpNames *names = mlp->names;
   double f = inside_bytes(build, mlp);
-  ModelSet d_up = model_build_inner(build, names->d_up, f);
+  ModelSet d_up = build->in_place ? mlp->up_out : model_build_inner(build, names->d_up, f);
   ModelSet d_silu = build->fused_activation ? 0 : model_build_inner(build, names->d_act, f);
-  ModelSet d_gate = model_build_inner(build, names->d_gate, f);
+  ModelSet d_gate = build->in_place ? mlp->gate_out : model_build_inner(build, names->d_gate, f);
   ModelSet of_gate = model_inner_like(build, names->of_gate, build->t * build->h, mlp->in.x);
   if (build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | mlp->gate_out | mlp->up_out,
-                       d_gate | d_up);
+                       build->in_place ? 0 : d_gate | d_up);
   else
     model_build_kernels(build, MODEL_BACKWARD, names->mul_back, KERNEL_MEMORY, 2, 6 * f,
                         d_product | mlp->up_out | mlp->silu, d_up | d_silu);
@@ -125,7 +137,11 @@ static ModelSet joined_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet 
   const ModelMlpNames *names = mlp->names;
   double f = inside_bytes(build, mlp);
   ModelSet d_gate_up = model_build_inner(build, names->d_both, 2 * f);
-  if (build->fused_activation) {
+  if (build->in_place) {
+    ModelSet apart = mlp->gate_out | mlp->up_out;
+    model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | apart, 0);
+    model_build_memory(build, MODEL_BACKWARD, names->split_back, 4 * f, apart, d_gate_up);
+  } else if (build->fused_activation) {
     model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | mlp->gate_out, d_gate_up);
   } else {
     ModelSet d_silu = model_build_inner(build, names->d_act, f), d_up = model_build_inner(build, names->d_up, f);

@@ -16,6 +16,7 @@ typedef struct {
   const char *dropout, *dropped, *mask, *dropout_back, *d_dropped;  /* where the family has dropout inside */
   const char *d_product, *d_up, *d_act, *d_gate, *d_both, *of_gate;
   const char *gated_back, *mul_back, *act_back, *split_back, *sum, *activation_back;
+  const char *apart, *gate_apart, *up_apart; /* of a joined matmul's output, where each half is copied */
 } ModelMlpNames;
 #define MODEL_MLP_NAMES(p, x)                                                                                          \
   {                                                                                                                    \
@@ -28,7 +29,8 @@ typedef struct {
     .d_product = "d_" p "product", .d_up = "d_" p "up", .d_act = "d_" p "silu", .d_gate = "d_" p "gate",               \
     .d_both = "d_" p "gate_up", .of_gate = "d_" p "normed_of_gate", .gated_back = p "silu_mul.backward",               \
     .mul_back = p "mul.backward", .act_back = p "silu.backward", .split_back = p "split_gate_up.backward",             \
-    .sum = p "gate_proj.sum", .activation_back = p "gelu.backward"                                                     \
+    .sum = p "gate_proj.sum", .activation_back = p "gelu.backward", .apart = p "gate_up_apart",                        \
+    .gate_apart = p "gate_apart", .up_apart = p "up_apart"                                                             \
   }
 
 typedef struct {
@@ -36,7 +38,8 @@ typedef struct {
   double width; /* inside, of this rank */
   ModelLinear gate, up, gate_up, down;
   ModelRegion in, up_in;                    /* what the column layers read; the second: up beside a gate */
-  ModelSet gate_out, up_out, silu, product; /* plain: up_out, and product is the activation's output */
+  ModelSet gate_out, up_out, silu, product; /* plain: up_out, and product is the activation's output; joined: gate_out
+                                               and up_out are one, or copies of its halves */
   ModelSet dropped, mask;                   /* what the row layer reads: product, or product dropped out */
 } ModelMlp;
 

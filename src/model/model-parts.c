@@ -286,6 +286,13 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
+/* Liger-Kernel's RMSNorm, but that of families whose gradients others read too (its in_place is off for gemma2, gemma3
+ * and olmo2: transformers/rms_norm.py). */
+gboolean model_norm_in_place(const ModelBuild *build, ModelSet x, ModelSet d_y) {
+  return build->in_place && !model_build_has(build, MODEL_LAYER_NORM | MODEL_BRANCH_NORM) &&
+         model_element(build, x) == model_element(build, d_y);
+}
+
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x) {
   double elements = norm->elements;
   Widths widths = {model_element(build, x), model_element(build, d_y)};

@@ -118,10 +118,12 @@ static void norms_forward(ModelBuild *build, ModelProjections *projections, Mode
 static void norms_backward(ModelBuild *build, const ModelProjections *projections, ModelSet *d_q, ModelSet *d_k) {
   if (!has_head_norms(build))
     return;
-  ModelSet d_k_plain = model_build_inner(build, "d_k_plain", key_bytes(build));
-  ModelSet d_q_plain = model_build_inner(build, "d_q_plain", query_bytes(build));
-  model_norm_backward(build, &projections->k_norm, projections->k_plain, *d_k, d_k_plain);
-  model_norm_backward(build, &projections->q_norm, projections->q_plain, *d_q, d_q_plain);
+  gboolean k_stays = model_norm_in_place(build, projections->k_plain, *d_k),
+           q_stays = model_norm_in_place(build, projections->q_plain, *d_q);
+  ModelSet d_k_plain = k_stays ? *d_k : model_build_inner(build, "d_k_plain", key_bytes(build));
+  ModelSet d_q_plain = q_stays ? *d_q : model_build_inner(build, "d_q_plain", query_bytes(build));
+  model_norm_backward(build, &projections->k_norm, projections->k_plain, *d_k, k_stays ? 0 : d_k_plain);
+  model_norm_backward(build, &projections->q_norm, projections->q_plain, *d_q, q_stays ? 0 : d_q_plain);
   *d_q = d_q_plain;
   *d_k = d_k_plain;
 }
@@ -210,9 +212,18 @@ static double turned_bytes(const ModelBuild *build) {
   return width * (query_bytes(build) + key_bytes(build));
 }
 
+/* Parts of a joined output are copied, and turned there. */
+static gboolean turns_in_place(const ModelBuild *build) {
+  return build->in_place && !model_projections_joined(build);
+}
+
 static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensors *at) {
   if (!model_build_has(build, MODEL_ROTARY))
     return;
+  if (turns_in_place(build)) {
+    rope(build, MODEL_FORWARD, "rope", model_element(build, plain), plain, 0);
+    return;
+  }
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", turned_bytes(build));
   at->q = model_build_inner(build, "q", query_bytes(build));
   at->k = model_build_inner(build, "k", key_bytes(build));
@@ -223,6 +234,10 @@ static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensor
 static void rope_backward(ModelBuild *build, ModelSet plain, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
   if (!model_build_has(build, MODEL_ROTARY))
     return;
+  if (build->in_place) {
+    rope(build, MODEL_BACKWARD, "rope.backward", model_element(build, plain), d_turned, 0);
+    return;
+  }
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", turned_bytes(build));
   *ret_d_q = model_inner_like(build, "d_q_unrotated", build->t * build->q, plain);
   *ret_d_k = model_inner_like(build, "d_k_unrotated", build->t * build->kv, plain);
@@ -261,7 +276,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
       return;
     }
   } else {
-    gboolean turned = model_build_has(build, MODEL_ROTARY);
+    gboolean turned = model_build_has(build, MODEL_ROTARY) && !turns_in_place(build);
     at->q = model_build_inner(build, turned ? "q_unrotated" : "q_made", query_bytes(build));
     at->k = model_build_inner(build, turned ? "k_unrotated" : "k_made", key_bytes(build));
     at->v = model_build_inner(build, "v", key_bytes(build));

@@ -12,7 +12,7 @@ const char *const model_fp8_scaling_names[] = {"default", "tensorwise", "rowwise
 static const char *const later_scalings[] = {"blockwise", "nvfp4", NULL};
 static const char *const packing_names[] = {"full", "packed", "padded", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
-static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
+static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", "liger", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", "qkv", NULL};
 static const char *const base_names[] = {"full", "nf4", "nf4-double", "int8", NULL};
@@ -97,9 +97,10 @@ static const BaseField keys[] = {
         .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"),
     KEY("fused_kernels", BASE_NAME, fused_kernels, .initial = "no", .names = fused_names,
         .help = "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each "
-                "(Apex, Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding "
-                "alone; rms-norm: norms alone, as torch.nn.RMSNorm from PyTorch 2.9 on. Where it is not given: "
-                "megatron yes, nanotron norms"),
+                "(Apex, Transformer Engine, Megatron-LM), without compiling; liger: norms, rotary embedding and gated "
+                "activations by Liger-Kernel's, which turn queries and keys where they lie, and leave gradients where "
+                "what they are of was; norms: norms and rotary embedding alone; rms-norm: norms alone, as "
+                "torch.nn.RMSNorm from PyTorch 2.9 on. Where it is not given: megatron yes, nanotron norms"),
     KEY("rotary", BASE_NAME, recipe.rotary, .initial = "halves", .names = rotary_names,
         .help = "rotary embedding by separate kernels: halves are exchanged and joined in 16 bits (Transformers, "
                 "torchtitan's Qwen3), or pairs are complex numbers in fp32 (Meta's and torchtitan's Llama). Where it "
@@ -141,6 +142,7 @@ void model_recipe_settle(const ModelShape *shape, const ConfSettings *settings, 
 /* What transformers' T5 has. */
 static gboolean check_stacks(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                              GError **error) {
+  gboolean activation_fused = recipe->kernels == MODEL_KERNELS_FUSED || recipe->kernels == MODEL_KERNELS_LIGER;
   const struct {
     gboolean refused;
     const char *key, *why;
@@ -148,7 +150,7 @@ static gboolean check_stacks(const ModelShape *shape, const ModelRecipe *recipe,
       {recipe->attention != MODEL_ATTENTION_EAGER, "attention",
        "no flash kernel adds a bias to its scores; set it to eager"},
       {recipe->compiled, "compile", "compiled layers of it are not modelled; set it to no"},
-      {recipe->kernels == MODEL_KERNELS_FUSED, "fused_kernels", "its norms alone may be fused; set it to rms-norm"},
+      {activation_fused, "fused_kernels", "its norms alone may be fused; set it to rms-norm"},
       {recipe->precision == MODEL_FP8, "precision", "fp8 is not modelled for it; set it to bf16"},
       {recipe->packing != MODEL_PACKING_FULL, "packing", "its samples are a sequence each; set it to full"},
       {recipe->projections != MODEL_PROJECTIONS_SEPARATE, "projections", "its projections are separate; leave it out"},

@@ -170,7 +170,7 @@ static gboolean give_liger(RecipeReading *reading, GError **error) {
       !recipe_give(reading, node, "training.loss", "fused-linear", "liger_fused_linear_cross_entropy", error))
     return FALSE;
   return !norms || !rope ||
-         recipe_give(reading, node, "training.fused_kernels", glu ? "yes" : "norms", "Liger's kernels", error);
+         recipe_give(reading, node, "training.fused_kernels", glu ? "liger" : "norms", "Liger's kernels", error);
 }
 
 /* bf16 is "auto" where nothing is said: the workload's, as all GPUs since 2020 have it. */

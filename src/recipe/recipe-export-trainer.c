@@ -134,7 +134,7 @@ static void say_trainer_optimizer(RecipeOut *out) {
 void recipe_export_trainer(const RecipeExport *what, RecipeOut *out) {
   (void)what;
   gboolean liger =
-      recipe_out_is(out, "training.loss", "fused-linear") && recipe_out_is(out, "training.fused_kernels", "yes");
+      recipe_out_is(out, "training.loss", "fused-linear") && recipe_out_is(out, "training.fused_kernels", "liger");
   const char *clipping = conf_settings_get(out->settings, "training.gradient_clipping");
   recipe_out_text(out, "output_dir", "out");
   recipe_out_given(out, "per_device_train_batch_size", "training.micro_batch");

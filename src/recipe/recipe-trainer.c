@@ -75,7 +75,7 @@ gboolean recipe_take_liger(RecipeReading *reading, const RecipeRow *row, const C
     return conf_tree_fail(reading->tree, node, error,
                           "without its norms or its rotary embedding is not modelled; leave liger_kernel_config out");
   return recipe_give(reading, node, "training.loss", loss, "Liger's", error) &&
-         recipe_give(reading, node, "training.fused_kernels", glu ? "yes" : "norms", "Liger's", error);
+         recipe_give(reading, node, "training.fused_kernels", glu ? "liger" : "norms", "Liger's", error);
 }
 
 static const RecipeRow rows[] = {

@@ -61,8 +61,9 @@ typedef enum { MODEL_BASE_FULL, MODEL_BASE_NF4, MODEL_BASE_NF4_DOUBLE, MODEL_BAS
 typedef enum {
   MODEL_KERNELS_EAGER,
   MODEL_KERNELS_FUSED,
-  MODEL_KERNELS_NORMS,   /* norms and rotary embedding */
-  MODEL_KERNELS_RMS_NORM /* norms alone: torch.nn.RMSNorm from PyTorch 2.9 on */
+  MODEL_KERNELS_NORMS,    /* norms and rotary embedding */
+  MODEL_KERNELS_RMS_NORM, /* norms alone: torch.nn.RMSNorm from PyTorch 2.9 on */
+  MODEL_KERNELS_LIGER     /* norms, rotary embedding and gated activations, most of which work in place */
 } ModelKernels;
 /* How a framework's model turns queries and keys where no kernel does it at once. */
 typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;

@@ -149,7 +149,7 @@ static void take_once(PlanDeepspeedEngine *engine, gboolean *held, guint32 tenso
 static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
   guint64 own = (elements + data_of(engine)->owners - 1) / data_of(engine)->owners;
   if (plan_deepspeed_offload_on(engine)) {
-    plan_deepspeed_offload_own(engine, own);
+    plan_deepspeed_offload_own(engine, own, engine->offload.largest);
     return;
   }
   plan_stream_pass(&engine->streams.reduce, "keep own slices", plan_deepspeed_op(engine, own, 2 * engine->bytes.made));

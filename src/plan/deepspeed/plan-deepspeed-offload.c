@@ -13,8 +13,9 @@
 #include "mem-tenant.h"
 #include "plan-deepspeed-engine.h"
 
-#define FP32 4
-#define FP64 8 /* DeepSpeed takes the norm of a double copy */
+#define FP32  4
+#define FP64  8                    /* DeepSpeed takes the norm of a double copy */
+#define PIECE ((guint64)250000000) /* stage 3: of so many elements at a time: stage3.py, _constant_buffered_norm2 */
 
 gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine) {
   return engine->recipe->offload_optimizer == PLAN_OFFLOAD_CPU;
@@ -50,17 +51,36 @@ static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
     copy_own(engine, "own gradients from host", bytes, FALSE);
 }
 
-void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
+static guint32 take_copy(PlanDeepspeedEngine *engine, const char *name, MemTenant tenant, guint64 bytes) {
+  guint32 copy = program_builder_tensor(engine->builder, name, tenant, bytes, 0);
+  plan_walk_take(engine->walk, copy);
+  return copy;
+}
+
+static void to_fp32(PlanDeepspeedEngine *engine, guint64 elements, guint64 largest) {
+  gboolean third = engine->recipe->zero_stage == 3, casts = engine->bytes.kept != FP32;
   PlanStream *stream = &engine->streams.reduce;
-  keep_own(engine, elements);
-  if (!plan_walk_last_micro(engine->walk))
-    return;
+  guint64 piece = third ? MIN(largest, PIECE) : largest;
   plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->bytes.kept + 2 * FP64));
-  plan_walk_take(engine->walk, engine->offload.wide);
-  plan_walk_give(engine->walk, engine->offload.wide, PROGRAM_NONE);
+  plan_walk_give(engine->walk, take_copy(engine, "double copy for the norm", MEM_TEMPORARY, piece * FP64),
+                 PROGRAM_NONE);
   plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->bytes.kept + FP32));
-  gboolean waits = engine->recipe->zero_stage == 3 && engine->recipe->version < PLAN_DEEPSPEED_PINNED;
-  copy_own(engine, "own fp32 gradients to host", elements * FP32, waits);
+  guint32 wide = casts ? take_copy(engine, "own gradient in fp32", MEM_TEMPORARY, largest * FP32) : PROGRAM_NONE;
+  copy_own(engine, "own fp32 gradients to host", elements * FP32,
+           third && engine->recipe->version < PLAN_DEEPSPEED_PINNED);
+  if (casts)
+    plan_walk_give(engine->walk, wide, PROGRAM_NONE);
+}
+
+void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements, guint64 largest) {
+  guint32 own = PROGRAM_NONE;
+  keep_own(engine, elements);
+  if (engine->recipe->zero_stage == 3)
+    own = take_copy(engine, "gradient on its way to the host", MEM_COMMUNICATION, largest * engine->bytes.kept);
+  if (plan_walk_last_micro(engine->walk))
+    to_fp32(engine, elements, largest);
+  if (own != PROGRAM_NONE)
+    plan_walk_give(engine->walk, own, PROGRAM_NONE);
 }
 
 /* Gradients are scaled first, in a pass of its own; then everything at once. */
@@ -98,15 +118,16 @@ void plan_deepspeed_offload_fetch(PlanDeepspeedEngine *engine, PlanStream *strea
 }
 
 void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine) {
-  guint64 largest = 0;
+  guint64 whole = 0;
   for (guint p = 0; p < engine->parameters->n; p++)
-    largest = MAX(largest, engine->parameters->list[p].elements);
+    whole = MAX(whole, engine->parameters->list[p].elements);
+  engine->offload.largest = MIN(whole, engine->shard);
   engine->offload.cpu = program_builder_stream(engine->builder, "cpu");
   engine->optimizer.master = engine->optimizer.momenta[0] = engine->optimizer.momenta[1] = PROGRAM_NONE;
-  engine->grads.own = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
-                                             largest * engine->bytes.kept, 0);
-  engine->offload.wide =
-      program_builder_tensor(engine->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
+  engine->grads.own = engine->recipe->zero_stage == 3
+                          ? PROGRAM_NONE
+                          : program_builder_tensor(engine->builder, "gradient on its way to the host",
+                                                   MEM_COMMUNICATION, whole * engine->bytes.kept, 0);
   engine->offload.back =
       program_builder_tensor(engine->builder, "updated parameters in fp32", MEM_TEMPORARY, engine->shard * FP32, 0);
 }

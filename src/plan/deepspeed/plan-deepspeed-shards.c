@@ -69,11 +69,20 @@ static void throttle(PlanDeepspeedShards *shards) {
   program_builder_need(shards->engine->builder, oldest);
 }
 
-/* From 0.6 on. The bucket that is reduced is given once the shards were kept. */
+/* One gradient that needs no padding goes as it lies. */
+static gboolean goes_alone(const PlanDeepspeedShards *shards) {
+  const PlanDeepspeedEngine *engine = shards->engine;
+  const PlanOpenBucket *open = &engine->bucket.open;
+  return open->members->len == 1 && open->elements % engine->owners == 0 && engine->bytes.sent == engine->bytes.made;
+}
+
+/* From 0.6 on. The bucket that is reduced, the own part in place, is given once the shards were kept. */
 static guint32 interleave(PlanDeepspeedShards *shards, guint64 elements) {
   PlanDeepspeedEngine *engine = shards->engine;
+  if (goes_alone(shards))
+    return PROGRAM_NONE;
   guint32 joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
-                                          (elements + shard_of(shards, elements)) * engine->bytes.sent, 0);
+                                          elements * engine->bytes.sent, 0);
   pass(shards, "interleave bucket", elements, engine->bytes.made + engine->bytes.sent);
   plan_walk_take(engine->walk, joined);
   return joined;
@@ -89,6 +98,15 @@ static void reduce(PlanDeepspeedShards *shards, guint64 elements) {
     reduce_plain(shards, elements);
 }
 
+static guint64 largest_member(const PlanDeepspeedEngine *engine) {
+  guint64 largest = 0;
+  for (guint i = 0; i < engine->bucket.open.members->len; i++) {
+    guint parameter = plan_open_bucket_member(&engine->bucket.open, i);
+    largest = MAX(largest, engine->parameters->list[parameter].elements);
+  }
+  return largest;
+}
+
 static void flush(PlanDeepspeedShards *shards) {
   PlanDeepspeedEngine *engine = shards->engine;
   guint64 elements = engine->bucket.open.elements;
@@ -102,7 +120,7 @@ static void flush(PlanDeepspeedShards *shards) {
   if (!alone)
     reduce(shards, elements);
   if (plan_deepspeed_offload_on(engine)) {
-    plan_deepspeed_offload_own(engine, shard_of(shards, elements));
+    plan_deepspeed_offload_own(engine, shard_of(shards, elements), shard_of(shards, largest_member(engine)));
   } else {
     guint32 added = engine->bytes.sent + engine->bytes.kept + (engine->walk->micro > 0 ? engine->bytes.kept : 0);
     pass(shards, engine->walk->micro > 0 ? "add to own shards" : "copy to own shards", shard_of(shards, elements),

@@ -61,7 +61,8 @@ static void load(gpointer policy) {
   for (guint i = 0; i < G_N_ELEMENTS(held); i++)
     if (held[i] != PROGRAM_NONE)
       program_builder_take(engine->builder, held[i]);
-  if (engine->fetch != NULL || plan_deepspeed_offload_on(engine))
+  gboolean lasts = engine->fetch != NULL || plan_deepspeed_offload_on(engine);
+  if (lasts && engine->grads.own != PROGRAM_NONE)
     program_builder_take(engine->builder, engine->grads.own);
   if (engine->fetch != NULL && engine->options->contiguous_gradients)
     program_builder_take(engine->builder, engine->bucket.buffers[0]);
