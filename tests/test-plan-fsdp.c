@@ -91,6 +91,10 @@ static Drawn draw_fsdp(GRand *random, PlanFramework framework) {
   keys->reduce_bytes = g_rand_boolean(random) ? 4 : 2;
   keys->shard_bytes = g_rand_boolean(random) ? 4 : keys->parameter_bytes;
   keys->wrap = g_rand_int_range(random, 0, drawn.shape.tied_embeddings ? 1 : 3);
+  if (keys->parameter_bytes == 2 && drawn.model.precision != MODEL_FP8 && g_rand_boolean(random)) {
+    drawn.model.autocast = TRUE;
+    keys->parameter_bytes = keys->shard_bytes = 4;
+  }
   keys->forward_prefetch = (guint64)g_rand_int_range(random, 0, second ? 4 : 2);
   keys->backward_prefetch = second ? PLAN_PREFETCH_PRE : g_rand_int_range(random, 0, 3);
   keys->limits_gathers = g_rand_boolean(random);

@@ -49,7 +49,7 @@ static const Refusal refusals[] = {
     {"fsdp2", {"fsdp.backward_prefetch=post", NULL}, "fully_shard always prefetches"},
     {"fsdp2", {"fsdp.forward_prefetch=3", NULL}, NULL},
     {"fsdp1", {"fsdp.forward_prefetch=3", NULL}, "fsdp1 prefetches one unit"},
-    {"fsdp2", {"fsdp.param_dtype=fp32", NULL}, "autocast over fp32"},
+    {"fsdp2", {"fsdp.param_dtype=bf16", "training.precision=fp32", NULL}, "bf16 is narrower than"},
     {"fsdp2", {"fsdp.orig_dtype=bf16", "training.precision=fp32", NULL}, "is narrower than"},
     {"fsdp2", {"fsdp.buffer_dtype=fp32", NULL}, "fsdp.buffer_dtype"},
     {"fsdp2", {"training.gradient_communication_dtype=fp32", "fsdp.reduce_dtype=bf16", NULL}, "contradicts"},

@@ -322,6 +322,18 @@ static void llm_foundry(void) {
   RECIPE_SAYS(recipe, "training.loss_metrics", "2");
 }
 
+static void composer_full_is_autocast(void) {
+  g_autoptr(Recipe) recipe =
+      recipe_of_text("f.yaml",
+                     "device_train_microbatch_size: 4\nglobal_train_batch_size: 64\nprecision: amp_bf16\n"
+                     "fsdp_config:\n  sharding_strategy: FULL_SHARD\n  mixed_precision: FULL\n",
+                     NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "training.precision", "bf16");
+  RECIPE_SAYS(recipe, "fsdp.param_dtype", "fp32");
+  RECIPE_SAYS(recipe, "training.gradient_communication_dtype", "fp32");
+}
+
 static void axolotl(void) {
   g_autoptr(Recipe) recipe = recipe_of_text("a.yml",
                                             "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"
@@ -409,6 +421,7 @@ int main(void) {
                                      {"torchtitan's axes", torchtitan_axes},
                                      {"torchtitan's axes that wait", torchtitan_axes_wait},
                                      {"llm-foundry", llm_foundry},
+                                     {"Composer's FULL is autocast", composer_full_is_autocast},
                                      {"axolotl", axolotl},
                                      {"refusals", refusals},
                                      {NULL, NULL}});

@@ -100,12 +100,13 @@ gboolean model_unit_check(const ModelShape *shape, const ModelRecipe *recipe, co
                       : recipe->precision == MODEL_FP8 ? "training.precision"
                                                        : "training.fused_kernels";
     if (build.too_many != NULL)
-      return conf_settings_fail(settings, key, error,
-                                "a %s of %s has more than %d tensors or operations so, which is not modelled; norms in "
-                                "one kernel each (rms-norm), fewer adapters, bf16 in place of fp8, or "
-                                "model.mtp_layers=0 make fewer%s",
-                                model_unit_names[kind], shape->name, MODEL_SET_MOST,
-                                recipe->autocast ? ", and so does ddp.autocast=no, a model loaded in 16 bits" : "");
+      return conf_settings_fail(
+          settings, key, error,
+          "a %s of %s has more than %d tensors or operations so, which is not modelled; norms in "
+          "one kernel each (rms-norm), fewer adapters, bf16 in place of fp8, or "
+          "model.mtp_layers=0 make fewer%s",
+          model_unit_names[kind], shape->name, MODEL_SET_MOST,
+          recipe->autocast ? ", and so do parameters in 16 bits (ddp.autocast=no, fsdp.param_dtype=default)" : "");
   }
   return TRUE;
 }

@@ -14,14 +14,15 @@
 
 #define REDUCED "DEFAULT, of which today's Composer makes a reduction in fp32; older ones differ"
 
-/* PURE reduces in the parameters' dtype. */
+/* PURE reduces in the parameters' dtype; FULL leaves all dtypes to the model, which is fp32, and Composer's precision
+ * to autocast (get_mixed_precision). */
 static gboolean take_mixed_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                      GError **error) {
   g_autofree char *mode = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
   g_autofree char *precision = recipe_text(reading, "precision");
   if (strcmp(mode, "full") == 0)
-    return conf_tree_fail(reading->tree, node, error,
-                          "is not modelled: fp32 parameters under autocast; PURE and DEFAULT are");
+    return recipe_give(reading, node, row->setting, "fp32", "FULL reduces in the parameters' fp32", error) &&
+           recipe_give(reading, node, "fsdp.param_dtype", "fp32", "FULL: fp32 parameters under autocast", error);
   if (strcmp(mode, "default") == 0)
     return recipe_give(reading, node, row->setting, "fp32", REDUCED, error);
   if (strcmp(mode, "pure") != 0)

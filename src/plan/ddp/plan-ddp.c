@@ -13,6 +13,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-autocast.h"
 #include "plan-blocks.h"
 #include "plan-buckets.h"
 #include "plan-groups.h"
@@ -37,17 +38,15 @@ typedef struct {
   ProgramBuilder *builder;
   PlanWalk *walk;
   guint32 comm, group;
-  gboolean mixed;                   /* fp32 parameters beside 16-bit arithmetic */
   guint32 bytes, wire;              /* of a parameter and gradient element; as it is reduced */
   const PlanParameters *parameters; /* in order of definition */
   PlanUpdate *update;
   guint32 memory;                             /* tensor of all buckets */
   PlanBlocks *weights, *states, *temporaries; /* by unit; temporaries NULL: none */
   PlanPaged paged;
-  guint32 *casts; /* by unit: tensors of 16-bit weights; NULL: none */
-  guint32 *cast_ops;
-  guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
-  guint32 *convert_ops, *add_ops, *copy_ops;
+  PlanAutocast *autocast; /* fp32 parameters beside 16-bit arithmetic; NULL: they are alike */
+  guint32 *gradients;     /* by parameter: .grad */
+  guint32 *add_ops, *copy_ops;
   guint *ready; /* parameters in the order of their gradients */
   PlanBuckets *buckets[PROGRAM_SECTIONS];
   BucketWork *work[PROGRAM_SECTIONS]; /* by bucket */
@@ -124,18 +123,13 @@ static void mark_ready(Ddp *ddp, guint parameter) {
 
 /* ---- Gradients ---- */
 
-/* Backward's gradient becomes .grad, or is added to it. Of what autocast cast it is 16 bits, and is cast back. */
+/* Backward's gradient becomes .grad, or is added to it. */
 static void keep_gradient(Ddp *ddp, const PlanGradient *gradient) {
   PlanWalk *walk = ddp->walk;
   guint p = gradient->parameter;
-  gboolean uncast = walk->units[gradient->unit].unit->parameters[gradient->index].uncast;
   program_builder_context(ddp->builder, PROGRAM_BACKWARD, walk->units[ddp->parameters->list[p].unit].layer,
                           (gint32)walk->micro);
-  if (ddp->mixed && !uncast) {
-    plan_walk_take(walk, ddp->parts[p]);
-    plan_walk_pass(walk, walk->stream, "gradient to fp32", ddp->convert_ops[p]);
-    plan_walk_give(walk, ddp->parts[p], PROGRAM_NONE);
-  }
+  plan_autocast_gradient(ddp->autocast, gradient);
   if (walk->micro > 0 && !gradient->first_part)
     plan_walk_pass(walk, walk->stream, "accumulate gradient", ddp->add_ops[p]);
   plan_walk_take(walk, ddp->gradients[p]);
@@ -175,31 +169,9 @@ static void finish_reductions(Ddp *ddp) {
     plan_walk_pass(walk, walk->stream, "copy out of bucket", ddp->work[walk->section][i].back);
 }
 
-static gboolean has_casts(const Ddp *ddp, guint32 unit) {
-  return ddp->casts != NULL && ddp->casts[unit] != PROGRAM_NONE;
-}
-
-static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
-  if (!has_casts(ddp, unit))
-    return;
-  program_builder_context(ddp->builder, recompute ? PROGRAM_RECOMPUTE : PROGRAM_FORWARD, ddp->walk->units[unit].layer,
-                          (gint32)ddp->walk->micro);
-  plan_walk_pass(ddp->walk, ddp->walk->stream, "cast weights", ddp->cast_ops[unit]);
-  plan_walk_take(ddp->walk, ddp->casts[unit]);
-}
-
-static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
-  gint32 layer = ddp->walk->units[unit].layer;
-  return !plan_walk_has_backward(ddp->walk, unit) ||
-         (layer >= 0 && plan_checkpointing_whole(&ddp->recipe->checkpointing, (guint32)layer));
-}
-
-/* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */
-static void end_autocast(gpointer policy) {
+static void end_forward(gpointer policy) {
   Ddp *ddp = policy;
-  for (guint32 u = 0; u < ddp->walk->n_units; u++)
-    if (has_casts(ddp, u) && drops_casts(ddp, u))
-      plan_walk_give(ddp->walk, ddp->casts[u], PROGRAM_NONE);
+  plan_autocast_forward_ended(ddp->autocast);
 }
 
 static void begin_micro_batch(gpointer policy) {
@@ -211,15 +183,12 @@ static void begin_micro_batch(gpointer policy) {
 
 static void before_unit(gpointer policy, guint32 unit, PlanPass pass) {
   Ddp *ddp = policy;
-  gboolean again = pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && drops_casts(ddp, unit);
-  if (pass == PLAN_FORWARD || again)
-    cast_weights(ddp, unit, again);
+  plan_autocast_before_unit(ddp->autocast, unit, pass);
 }
 
 static void after_unit(gpointer policy, guint32 unit, PlanPass pass) {
   Ddp *ddp = policy;
-  if (pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && has_casts(ddp, unit))
-    plan_walk_give(ddp->walk, ddp->casts[unit], PROGRAM_NONE);
+  plan_autocast_after_unit(ddp->autocast, unit, pass);
 }
 
 static void end_backward(gpointer policy) {
@@ -260,31 +229,15 @@ static void load(gpointer policy) {
 
 /* ---- Setting up ---- */
 
-static void add_gradients(Ddp *ddp, guint32 compute_bytes) {
+static void add_gradients(Ddp *ddp) {
   guint n = ddp->parameters->n;
   ddp->gradients = plan_parameters_tensors(ddp->parameters, ddp->walk, "grad", MEM_GRADIENTS, ddp->bytes);
-  ddp->parts = plan_parameters_tensors(ddp->parameters, ddp->walk, "new_grad", MEM_TEMPORARY, compute_bytes);
-  ddp->convert_ops = g_new(guint32, n);
   ddp->add_ops = g_new(guint32, n);
   ddp->copy_ops = g_new(guint32, n);
   for (guint p = 0; p < n; p++) {
     guint64 elements = ddp->parameters->list[p].elements;
-    ddp->convert_ops[p] = memory_op(ddp, elements, compute_bytes + ddp->bytes);
     ddp->add_ops[p] = memory_op(ddp, elements, 3 * ddp->bytes);
     ddp->copy_ops[p] = memory_op(ddp, elements, 2 * ddp->bytes);
-  }
-}
-
-static void add_casts(Ddp *ddp, guint32 compute_bytes) {
-  ddp->casts = g_new(guint32, ddp->walk->n_units);
-  ddp->cast_ops = g_new(guint32, ddp->walk->n_units);
-  for (guint32 u = 0; u < ddp->walk->n_units; u++) {
-    guint64 elements = model_unit_cast_elements(ddp->walk->units[u].unit);
-    ddp->casts[u] = PROGRAM_NONE;
-    if (elements == 0)
-      continue;
-    ddp->casts[u] = program_builder_tensor(ddp->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
-    ddp->cast_ops[u] = memory_op(ddp, elements, ddp->bytes + compute_bytes);
   }
 }
 
@@ -332,7 +285,7 @@ static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
   plan_paged_init(&ddp->paged, ddp->walk, all_paged, ranks);
 }
 
-static void add_states(Ddp *ddp, guint32 compute_bytes) {
+static void add_states(Ddp *ddp) {
   guint32 ranks = ddp->recipe->ranks;
   guint64 trained = ddp->parameters->elements;
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
@@ -344,8 +297,6 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
                                                    .tensors = ddp->parameters->n,
                                                    .element_bytes = ddp->bytes,
                                                    .gradient_bytes = ddp->bytes});
-  if (ddp->mixed)
-    add_casts(ddp, compute_bytes);
 }
 
 static void clear(gpointer policy) {
@@ -357,11 +308,8 @@ static void clear(gpointer policy) {
   g_free(ddp->weights);
   g_free(ddp->states);
   g_free(ddp->temporaries);
-  g_free(ddp->casts);
-  g_free(ddp->cast_ops);
+  plan_autocast_free(ddp->autocast);
   g_free(ddp->gradients);
-  g_free(ddp->parts);
-  g_free(ddp->convert_ops);
   g_free(ddp->add_ops);
   g_free(ddp->copy_ops);
   g_free(ddp->ready);
@@ -373,14 +321,15 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   guint32 compute_bytes = model_precision_bytes(what->model->precision);
   *ddp = (Ddp){.recipe = what->recipe, .options = &what->recipe->ddp, .builder = walk->builder, .walk = walk};
   ddp->parameters = walk->parameters;
-  ddp->mixed = compute_bytes < FP32 && ddp->options->autocast;
-  ddp->bytes = ddp->mixed ? FP32 : compute_bytes;
+  gboolean mixed = compute_bytes < FP32 && ddp->options->autocast;
+  ddp->bytes = mixed ? FP32 : compute_bytes;
   ddp->wire = plan_dtype_bytes(ddp->recipe->communication_dtype, ddp->bytes);
   ddp->comm = program_builder_stream(ddp->builder, "comm");
   program_builder_pool(ddp->builder, ddp->comm, walk->stream);
   ddp->group = plan_groups_everyone(ddp->builder, ddp->recipe);
-  add_gradients(ddp, compute_bytes);
-  add_states(ddp, compute_bytes);
+  ddp->autocast = mixed ? plan_autocast_new(walk, ddp->bytes, compute_bytes, TRUE) : NULL;
+  add_gradients(ddp);
+  add_states(ddp);
   ddp->ready = plan_parameters_ready(ddp->parameters, walk);
   lay_out(ddp, PROGRAM_FIRST);
   lay_out(ddp, PROGRAM_STEADY);
@@ -395,7 +344,7 @@ const PlanHooks plan_ddp_hooks = {
     .before_unit = before_unit,
     .gradient = gradient_ready,
     .after_unit = after_unit,
-    .forward_ended = end_autocast,
+    .forward_ended = end_forward,
     .backward_ended = end_backward,
     .optimizer = optimizer_step,
 };

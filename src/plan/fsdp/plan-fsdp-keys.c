@@ -44,7 +44,8 @@ static const BaseField keys[] = {
         .help = "parameters of a flat one begin on 16 bytes and are the optimizer's each (fsdp1; fsdp2 always has its "
                 "own)"),
     KEY("param_dtype", BASE_NAME, param_dtype, .initial = "default", .names = dtype_names,
-        .help = "of gathered parameters: that of training.precision"),
+        .help = "of gathered parameters: that of training.precision; fp32 beside bf16 or fp16 is torch.autocast over "
+                "fp32 parameters (Lightning's bf16-mixed until 2.5, Composer's FULL, FSDP without MixedPrecision)"),
     KEY("reduce_dtype", BASE_NAME, reduce_dtype, .initial = "default", .names = dtype_names,
         .help = "of gradients as they are reduced; default: param_dtype (as training.gradient_communication_dtype)"),
     KEY("orig_dtype", BASE_NAME, orig_dtype, .initial = "fp32", .names = dtype_names,
@@ -179,30 +180,51 @@ static gboolean read_dtypes(const PlanGiven *given, const PlanRecipe *recipe, Pl
   const char *precision = model_precision_names[given->model->precision];
   guint32 computed = model_precision_bytes(given->model->precision);
   int reduce = keys_->reduce_dtype != PLAN_DTYPE_DEFAULT ? keys_->reduce_dtype : recipe->communication_dtype;
-  keys_->parameter_bytes = computed;
+  keys_->parameter_bytes = plan_dtype_bytes(keys_->param_dtype, computed);
   keys_->shard_bytes = plan_dtype_bytes(keys_->orig_dtype, computed);
   if (given->model->base != MODEL_BASE_FULL && !conf_settings_given(settings, "fsdp.orig_dtype"))
     keys_->shard_bytes = computed;
   if (given->model->base != MODEL_BASE_FULL && keys_->shard_bytes != computed)
     return conf_settings_fail(settings, "fsdp.orig_dtype", error,
                               "weights in 4 bits are gathered as they are stored, and so are adapters: leave it out");
-  keys_->reduce_bytes = plan_dtype_bytes(reduce, computed);
+  keys_->reduce_bytes = plan_dtype_bytes(reduce, keys_->parameter_bytes);
   keys_->reduce_dtype = reduce;
-  if (plan_dtype_bytes(keys_->param_dtype, computed) != computed)
+  if (given->model->base != MODEL_BASE_FULL && keys_->parameter_bytes != computed)
     return conf_settings_fail(settings, "fsdp.param_dtype", error,
-                              "parameters are gathered in the dtype of training.precision = %s; autocast over %s "
-                              "parameters is not modelled",
-                              precision, dtype_names[keys_->param_dtype]);
+                              "autocast over fp32 parameters is not modelled beside weights in few bits");
+  if (keys_->parameter_bytes < computed)
+    return conf_settings_fail(settings, "fsdp.param_dtype", error, "%s is narrower than training.precision = %s",
+                              dtype_names[keys_->param_dtype], precision);
   if (recipe->communication_dtype != PLAN_DTYPE_DEFAULT && reduce != recipe->communication_dtype)
     return conf_settings_fail(settings, "fsdp.reduce_dtype", error,
                               "%s contradicts training.gradient_communication_dtype = %s", dtype_names[reduce],
                               dtype_names[recipe->communication_dtype]);
-  if (keys_->shard_bytes < computed)
-    return conf_settings_fail(settings, "fsdp.orig_dtype", error, "%s is narrower than training.precision = %s",
-                              dtype_names[keys_->orig_dtype], precision);
+  if (keys_->shard_bytes < keys_->parameter_bytes)
+    return conf_settings_fail(settings, "fsdp.orig_dtype", error, "%s is narrower than %s",
+                              dtype_names[keys_->orig_dtype],
+                              keys_->parameter_bytes > computed ? "fsdp.param_dtype = fp32" : precision);
   return plan_dtype_bytes(recipe->accumulation_dtype, keys_->shard_bytes) == keys_->shard_bytes ||
          conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
                             "FSDP keeps gradient shards in the dtype of its parameter shards; set fsdp.orig_dtype");
+}
+
+/* Autocast over fp32 parameters, where the model's and the units' parts of it are modelled. */
+static gboolean check_autocast(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  static const LayoutAxis others[] = {LAYOUT_TENSOR, LAYOUT_CONTEXT, LAYOUT_PIPELINE, LAYOUT_EXPERT};
+  const PlanFsdpKeys *keys_ = &recipe->fsdp;
+  const char *why = NULL;
+  given->model->autocast = keys_->parameter_bytes > model_precision_bytes(given->model->precision);
+  if (!given->model->autocast)
+    return TRUE;
+  for (gsize a = 0; a < G_N_ELEMENTS(others); a++)
+    if (recipe->axes.layout.degree[others[a]] > 1)
+      why = "other axes than data";
+  if (keys_->wrap == PLAN_WRAP_SIZE && plan_wrap_splits_blocks(given->shape, keys_->wrap_elements))
+    why = "units inside a block (fsdp.wrap)";
+  if (given->model->precision == MODEL_FP8)
+    why = "training.precision = fp8";
+  return why == NULL || conf_settings_fail(given->settings, "fsdp.param_dtype", error,
+                                           "autocast over fp32 parameters is not modelled beside %s", why);
 }
 
 static gboolean refuse_stage(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
@@ -334,10 +356,11 @@ static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, gboolean sec
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(given, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(given, recipe, keys_, error) && check_fp8(given, recipe, second, error) &&
-                  check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
-                  check_adapters(settings, recipe, error) && check_trainable(settings, recipe, second, error) &&
-                  check_version(settings, recipe, second, error) && (!second || plan_fsdp2_axes(given, recipe, error));
+                  read_dtypes(given, recipe, keys_, error) && check_autocast(given, recipe, error) &&
+                  check_fp8(given, recipe, second, error) && check_offload(settings, recipe, second, error) &&
+                  check_checkpointing(settings, recipe, error) && check_adapters(settings, recipe, error) &&
+                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error) &&
+                  (!second || plan_fsdp2_axes(given, recipe, error));
   if (second)
     keys_->use_orig_params = TRUE;
   given->model->fp8_weights = keys_->gathers_fp8;

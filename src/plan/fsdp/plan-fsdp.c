@@ -69,6 +69,7 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
     plan_fsdp2_weight_gradient(fsdp, gradient->parameter, tensor);
     return;
   }
+  plan_autocast_gradient(fsdp->autocast, gradient);
   plan_walk_take(fsdp->walk, tensor);
   gboolean other_half = fsdp->now.half_tied == gradient->parameter;
   if (other_half)
@@ -167,12 +168,14 @@ static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
     if (backward && is_whole(fsdp, w) && fsdp->units[w].has_backward)
       begin_backward(fsdp, w);
   }
+  plan_autocast_before_unit(fsdp->autocast, u, pass);
 }
 
 static void after_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
   gboolean backward = pass == PLAN_BACKWARD || pass == PLAN_BACKWARD_INPUTS;
+  plan_autocast_after_unit(fsdp->autocast, u, pass);
   const PlanWrapIndex *end = pass == PLAN_FORWARD ? &wrap->lasts : &wrap->firsts;
   for (guint32 i = end->from[u]; i < end->from[u + 1]; i++) {
     guint32 w = end->list[i];
@@ -205,6 +208,7 @@ static void end_forward(gpointer policy) {
   PlanFsdp *fsdp = policy;
   if (fsdp->schedule->end_forward != NULL)
     fsdp->schedule->end_forward(fsdp);
+  plan_autocast_forward_ended(fsdp->autocast);
   fsdp->now.last_reduce = PROGRAM_NONE;
 }
 
@@ -312,6 +316,7 @@ static void clear(gpointer policy) {
   PlanFsdp *fsdp = policy;
   plan_update_free(fsdp->optimizer.update);
   plan_wrap_free(fsdp->wrap);
+  plan_autocast_free(fsdp->autocast);
   g_free(fsdp->units);
   g_free(fsdp->second.added);
   g_array_unref(fsdp->ops);
@@ -337,8 +342,9 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   fsdp->experts.replicas = layout_group_size(&layout, LAYOUT_EXPERT_DATA) / fsdp->experts.shards;
   fsdp->ranks.tensors = layout.degree[LAYOUT_TENSOR];
   fsdp->ranks.piped = layout.degree[LAYOUT_PIPELINE] > 1;
-  fsdp->reduction.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
-                         (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
+  fsdp->reduction.fp16 =
+      recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 || (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT &&
+                                                       what->model->precision == MODEL_FP16 && !what->model->autocast);
   fsdp->ops = g_array_new(FALSE, FALSE, sizeof(Move));
   fsdp->first.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
   fsdp->schedule->start(fsdp);
@@ -347,6 +353,9 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   plan_fsdp_add_communicators(fsdp);
   fsdp->wrap = plan_wrap_new(walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   plan_fsdp_add_units(fsdp);
+  if (what->model->autocast) /* fully_shard's parameters are leaves, the flat one's are views */
+    fsdp->autocast = plan_autocast_new(walk, fsdp->keys->parameter_bytes, model_precision_bytes(what->model->precision),
+                                       fsdp->schedule == &plan_fsdp2_schedule);
   fsdp->receive_buffers = plan_fsdp2_receive_buffers(fsdp);
 }
 

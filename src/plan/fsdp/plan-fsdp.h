@@ -10,6 +10,7 @@
  * (zero_grad sets them to none), and the host reads the loss, so each step begins when the one before has ended. */
 #pragma once
 
+#include "plan-autocast.h"
 #include "plan-fsdp-unit.h"
 #include "plan-optimizer.h"
 #include "plan-paged.h"
@@ -106,6 +107,7 @@ struct PlanFsdp {
   PlanFsdpUnit *units;        /* by unit of the wrap */
   GArray *ops;                /* of copies and casts, once each */
   guint32 receive_buffers;    /* tensor; PROGRAM_NONE: none */
+  PlanAutocast *autocast;     /* parameters are gathered wider than matmuls read them; NULL: they are alike */
   PlanFsdpData data, experts; /* of all units but those apart; of these, whose ranks are fewer */
   PlanFsdpRanks ranks;
   PlanFsdpSlots slots;
