@@ -89,6 +89,61 @@ static void matrices_alone_are_cast(void) {
       CU_ASSERT_TRUE(program->tensors[t].bytes == 2 * (41088 - 2 * 64) || program->tensors[t].bytes == 2 * 641 * 64);
 }
 
+/* All-reduces of a second micro-batch, before a gradient of which backward still makes something. */
+static guint reduced_before_backward_ends(const Program *program) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint n = 0, before = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    n += section->rows[i].kind == PROGRAM_COLLECTIVE ? 1 : 0;
+    before = g_str_has_suffix(section->rows[i].name, ".dgrad") ? n : before;
+  }
+  return before;
+}
+
+/* Most bytes of gradients on their way into those of micro-batches before. */
+static guint64 most_added(const Program *program) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 level = 0, most = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    for (guint32 g = 0; g < row->n_gives; g++) {
+      const ProgramTensor *tensor = &program->tensors[section->gives[row->gives + g].tensor];
+      level -= g_str_has_suffix(tensor->name, ".added_grad") ? tensor->bytes : 0;
+    }
+    for (guint32 t = 0; t < row->n_takes; t++) {
+      const ProgramTensor *tensor = &program->tensors[section->takes[row->takes + t]];
+      level += g_str_has_suffix(tensor->name, ".added_grad") ? tensor->bytes : 0;
+    }
+    most = MAX(most, level);
+  }
+  CU_ASSERT_EQUAL(level, 0);
+  return most;
+}
+
+/* A gradient beside the one that it is added to: of layers compiled one by one the largest parameter's, the embedding's
+ * or the head's matrix; of one graph, whose backward returns them all, everybody's, 2·41 024 + 64 + 3·41 088, and
+ * nothing is reduced before it has ended. Times 2 bytes, or 4 under autocast. */
+static void one_graph_returns_gradients_at_once(void) {
+  static const struct {
+    const char *graph, *autocast;
+    guint64 added;
+    gboolean hides;
+  } rows[] = {{"layer", "ddp.autocast=no", 2 * 41024, TRUE},
+              {"layer", "ddp.autocast=yes", 4 * 41024, TRUE},
+              {"model", "ddp.autocast=no", 2 * (2 * 41024 + 64 + 3 * 41088), FALSE},
+              {"model", "ddp.autocast=yes", 4 * (2 * 41024 + 64 + 3 * 41088), FALSE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *graph = g_strconcat("training.compile_graph=", rows[i].graph, NULL);
+    g_autoptr(Program) program =
+        plan_case(&three_layers, 8, 8,
+                  (const char *[]){"parallel.framework=ddp", "training.compile=yes", "ddp.bucket_cap=82176 B", graph,
+                                   rows[i].autocast, "training.gradient_accumulation=2", NULL});
+    CU_ASSERT_EQUAL(most_added(program), rows[i].added);
+    CU_ASSERT_EQUAL(reduced_before_backward_ends(program) > 0, rows[i].hides);
+    plan_case_plays(program, graph);
+  }
+}
+
 /* A compression hook sends 2 bytes of fp32's 4. */
 static void compression_halves_bytes(void) {
   g_autoptr(GArray) plain = reduced((const char *[]){"parallel.framework=ddp", NULL});
@@ -151,6 +206,7 @@ int main(void) {
                                   {"accumulates without reducing", accumulates_without_reducing},
                                   {"caps close buckets", caps_close_buckets},
                                   {"unused parameters keep definition order", unused_parameters_keep_definition_order},
+                                  {"one graph returns gradients at once", one_graph_returns_gradients_at_once},
                                   {"compression halves bytes", compression_halves_bytes},
                                   {"states are asked for one by one", states_are_asked_for_one_by_one},
                                   {"refuses by name", refuses_by_name},

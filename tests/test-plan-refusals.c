@@ -206,6 +206,9 @@ static const Refusal refusals[] = {
     {"fsdp2", {IN_TWO_PASSES}, NULL},
     {"nanotron", {"parallel.zero_stage=1", "training.gradient_communication_dtype=bf16"}, "reduces its fp32 gradients"},
     {"ddp", {"parallel.rank_order=tp-dp"}, "has no axes to order"},
+    {"ddp", {"parallel.zero_stage=0", "training.compile_graph=model"}, "nothing is compiled"},
+    {"ddp", {"parallel.zero_stage=0", "training.compile_graph=model", "training.compile=yes"}, NULL},
+    {"fsdp2", {"training.compile_graph=model", "training.compile=yes"}, "one graph is of framework ddp"},
     {"fsdp2", {"training.precision=fp8", "training.fp8_scaling=mxfp8"}, "this one has 9.0"},
 };
 

@@ -13,6 +13,7 @@ static const char *const later_scalings[] = {"blockwise", "nvfp4", NULL};
 static const char *const packing_names[] = {"full", "packed", "padded", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", "liger", NULL}; /* as ModelKernels */
+static const char *const graph_names[] = {"layer", "model", NULL};                 /* as ModelGraph */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", "qkv", NULL};
 static const char *const base_names[] = {"full", "nf4", "nf4-double", "int8", NULL};
@@ -95,6 +96,10 @@ static const BaseField keys[] = {
             "with MPT: 2, the loss and the perplexity, each by itself)"),
     KEY("compile", BASE_FLAG, recipe.compiled, .initial = "no",
         .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"),
+    KEY("compile_graph", BASE_NAME, recipe.graph, .initial = "layer", .names = graph_names,
+        .help = "what torch.compile makes one graph of: each layer, as where FSDP's hooks or DDP's buckets cut the "
+                "model (torch._dynamo.config.optimize_ddp, on by default), or, under framework ddp, the whole model, "
+                "whose backward returns all gradients at once: nothing of their reduction hides"),
     KEY("fused_kernels", BASE_NAME, fused_kernels, .initial = "no", .names = fused_names,
         .help = "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each "
                 "(Apex, Transformer Engine, Megatron-LM), without compiling; liger: norms, rotary embedding and gated "
@@ -125,6 +130,9 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
   Keys read = {0};
   if (!conf_settings_fill(settings, &model_recipe_schema, &read, error))
     return FALSE;
+  if (read.recipe.graph != MODEL_GRAPH_LAYER && !read.recipe.compiled)
+    return conf_settings_fail(settings, "training.compile_graph", error,
+                              "nothing is compiled; set training.compile=yes");
   read.recipe.kernels = read.recipe.compiled ? MODEL_KERNELS_FUSED : read.fused_kernels;
   *ret = read.recipe;
   return TRUE;

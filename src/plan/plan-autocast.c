@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Copies of weights by unit, gradients by parameter: one tensor and one cast each. */
 #include "plan-autocast.h"
 
 #include "mem-tenant.h"

@@ -335,6 +335,10 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
+  if (given->model->graph != MODEL_GRAPH_LAYER && recipe->framework != PLAN_DDP)
+    return conf_settings_fail(given->settings, "training.compile_graph", error,
+                              "framework %s cuts the model's graph at its hooks; one graph is of framework ddp",
+                              policy->name);
   return (policy->resolve == NULL || policy->resolve(given, recipe, error)) && check_paged(given, recipe, error) &&
          plan_outputs_check(given, recipe, error);
 }

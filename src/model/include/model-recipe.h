@@ -65,6 +65,8 @@ typedef enum {
   MODEL_KERNELS_RMS_NORM, /* norms alone: torch.nn.RMSNorm from PyTorch 2.9 on */
   MODEL_KERNELS_LIGER     /* norms, rotary embedding and gated activations, most of which work in place */
 } ModelKernels;
+/* What torch.compile makes a graph of. */
+typedef enum { MODEL_GRAPH_LAYER, MODEL_GRAPH_MODEL } ModelGraph;
 /* How a framework's model turns queries and keys where no kernel does it at once. */
 typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;
 
@@ -86,6 +88,7 @@ typedef struct ModelRecipe {
   int rotary;           /* ModelRotary */
   int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled;    /* torch.compile: cheaper for the host too */
+  int graph;            /* ModelGraph; where it is compiled */
   int fp8_scaling;      /* ModelFp8Scaling; where precision is fp8 */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
   gboolean fp8_engine;  /* Transformer Engine's layers, whose weights are cast outside the unit: casts are its own

@@ -8,8 +8,10 @@
  *                                clips, steps; .grad is freed
  *
  * In the first step all gradients are one bucket: nothing hides. After it buckets follow the order in which gradients
- * became ready, a small one first. Source: torch/csrc/distributed/c10d/reducer.cpp; Li et al., VLDB 2020 (arXiv
- * 2006.15704). */
+ * became ready, a small one first. Where the model is one compiled graph (ModelRecipe.graph) backward is one node of
+ * autograd, which returns all gradients when it ends: nothing hides in later steps either. Source: torch/csrc/
+ * distributed/c10d/reducer.cpp; Li et al., VLDB 2020 (arXiv 2006.15704); torch/_functorch/_aot_autograd/
+ * runtime_wrappers.py, CompiledFunction. */
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
@@ -45,7 +47,9 @@ typedef struct {
   PlanBlocks *weights, *states, *temporaries; /* by unit; temporaries NULL: none */
   PlanPaged paged;
   PlanAutocast *autocast; /* fp32 parameters beside 16-bit arithmetic; NULL: they are alike */
+  gboolean at_once;       /* gradients come when backward has ended */
   guint32 *gradients;     /* by parameter: .grad */
+  guint32 *fresh;         /* by parameter: a gradient that is added to .grad; NULL: there is one micro-batch */
   guint32 *add_ops, *copy_ops;
   guint *ready; /* parameters in the order of their gradients */
   PlanBuckets *buckets[PROGRAM_SECTIONS];
@@ -123,30 +127,44 @@ static void mark_ready(Ddp *ddp, guint parameter) {
 
 /* ---- Gradients ---- */
 
-/* Backward's gradient becomes .grad, or is added to it. */
-static void keep_gradient(Ddp *ddp, const PlanGradient *gradient) {
-  PlanWalk *walk = ddp->walk;
-  guint p = gradient->parameter;
-  program_builder_context(ddp->builder, PROGRAM_BACKWARD, walk->units[ddp->parameters->list[p].unit].layer,
-                          (gint32)walk->micro);
-  plan_autocast_gradient(ddp->autocast, gradient);
-  if (walk->micro > 0 && !gradient->first_part)
-    plan_walk_pass(walk, walk->stream, "accumulate gradient", ddp->add_ops[p]);
-  plan_walk_take(walk, ddp->gradients[p]);
+/* What backward's gradient of a parameter lies in: what becomes .grad, or what is added to it. Where .grad is a view of
+ * a bucket that was reduced before, `gradients` is the gradient's own memory each time. */
+static guint32 made(const Ddp *ddp, guint p) {
+  gboolean in_bucket = ddp->options->gradient_as_bucket_view && !ddp->options->no_sync && !plan_walk_alone(ddp->walk);
+  return ddp->walk->micro == 0 || in_bucket ? ddp->gradients[p] : ddp->fresh[p];
 }
 
-static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
-  Ddp *ddp = policy;
+static void backward_context(Ddp *ddp, guint p) {
+  program_builder_context(ddp->builder, PROGRAM_BACKWARD, ddp->walk->units[ddp->parameters->list[p].unit].layer,
+                          (gint32)ddp->walk->micro);
+}
+
+/* A parameter's whole gradient has come to autograd: it is .grad or is added to it, and goes into its bucket. */
+static void arrived(Ddp *ddp, guint p) {
   PlanWalk *walk = ddp->walk;
-  guint p = gradient->parameter;
-  keep_gradient(ddp, gradient);
-  if (gradient->first_part || !reduces(ddp))
+  backward_context(ddp, p);
+  if (walk->micro > 0)
+    plan_walk_pass(walk, walk->stream, "accumulate gradient", ddp->add_ops[p]);
+  if (made(ddp, p) != ddp->gradients[p]) {
+    plan_walk_take(walk, ddp->gradients[p]);
+    plan_walk_give(walk, made(ddp, p), PROGRAM_NONE);
+  }
+  if (!reduces(ddp))
     return;
   plan_walk_pass(walk, walk->stream, "copy into bucket", ddp->copy_ops[p]);
   program_builder_cost(ddp->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
   if (ddp->options->gradient_as_bucket_view)
     plan_walk_give(walk, ddp->gradients[p], PROGRAM_NONE);
   mark_ready(ddp, p);
+}
+
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  Ddp *ddp = policy;
+  backward_context(ddp, gradient->parameter);
+  plan_autocast_gradient(ddp->autocast, gradient);
+  plan_walk_take(ddp->walk, made(ddp, gradient->parameter));
+  if (!gradient->first_part && !ddp->at_once)
+    arrived(ddp, gradient->parameter);
 }
 
 /* ---- The step ---- */
@@ -192,6 +210,9 @@ static void after_unit(gpointer policy, guint32 unit, PlanPass pass) {
 }
 
 static void end_backward(gpointer policy) {
+  Ddp *ddp = policy;
+  for (guint i = 0; ddp->at_once && i < ddp->parameters->n; i++)
+    arrived(ddp, ddp->ready[i]);
   if (reduces(policy))
     finish_reductions(policy);
 }
@@ -232,6 +253,8 @@ static void load(gpointer policy) {
 static void add_gradients(Ddp *ddp) {
   guint n = ddp->parameters->n;
   ddp->gradients = plan_parameters_tensors(ddp->parameters, ddp->walk, "grad", MEM_GRADIENTS, ddp->bytes);
+  if (ddp->recipe->gradient_accumulation > 1)
+    ddp->fresh = plan_parameters_tensors(ddp->parameters, ddp->walk, "added_grad", MEM_TEMPORARY, ddp->bytes);
   ddp->add_ops = g_new(guint32, n);
   ddp->copy_ops = g_new(guint32, n);
   for (guint p = 0; p < n; p++) {
@@ -310,6 +333,7 @@ static void clear(gpointer policy) {
   g_free(ddp->temporaries);
   plan_autocast_free(ddp->autocast);
   g_free(ddp->gradients);
+  g_free(ddp->fresh);
   g_free(ddp->add_ops);
   g_free(ddp->copy_ops);
   g_free(ddp->ready);
@@ -321,6 +345,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   guint32 compute_bytes = model_precision_bytes(what->model->precision);
   *ddp = (Ddp){.recipe = what->recipe, .options = &what->recipe->ddp, .builder = walk->builder, .walk = walk};
   ddp->parameters = walk->parameters;
+  ddp->at_once = what->model->graph == MODEL_GRAPH_MODEL;
   gboolean mixed = compute_bytes < FP32 && ddp->options->autocast;
   ddp->bytes = mixed ? FP32 : compute_bytes;
   ddp->wire = plan_dtype_bytes(ddp->recipe->communication_dtype, ddp->bytes);
