@@ -91,6 +91,7 @@ static const struct {
     /* (4 + 1) × 2 × 2, and (4 + 2) × 2 × 2 */
     {"gcp-a2-4g", "a100-sxm4-40gb", 4, 1, 2, 20, 5.9e9, FALSE},
     {"polaris", "a100-sxm4-40gb", 4, 2, 2, 24, 2 * 18.3e9, TRUE},
+    {"alps-gh200", "gh200-96gb", 4, 4, 2, 32, 4 * 23.1e9, FALSE},
     /* two nodes of the same sizes, on the links of their kin above; p3dn has one NIC: (8 + 1) × 2 × 2, so has a2 */
     {"aws-p3dn", "v100-sxm2-32gb", 8, 1, 2, 36, 10.6e9, FALSE},
     {"aws-p4de", "a100-sxm4-80gb", 8, 4, 2, 48, 42.4e9, FALSE},
