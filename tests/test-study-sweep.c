@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "report-differs.h"
 #include "store-help.h"
 #include "study-sweep.h"
 
@@ -227,6 +228,27 @@ static void the_cache_changes_nothing(void) {
   }
 }
 
+/* Programs that are filled into another's form: every byte of the Report is that of a run by itself. */
+static void sizes_change_no_rows(void) {
+  g_autoptr(Study) base = study();
+  g_autoptr(StudyCache) cache = study_cache_new();
+  static const char *const sizes[] = {"framework=paper,ddp,deepspeed,fsdp1,fsdp2,megatron", "zero_stage=0,1,3",
+                                      "gradient_accumulation=1,2", "micro_batch=1,3", "sequence_length=512,96"};
+  g_autoptr(StudyGrid) grid = grid_of(base, sizes, G_N_ELEMENTS(sizes));
+  guint played = 0;
+  for (guint64 i = 0; i < study_grid_size(grid); i++) {
+    g_autoptr(StudyPoint) filled = study_grid_point(grid, i), fresh = study_grid_point(grid, i);
+    study_point_run(filled, base, &(StudyOptions){.fold = TRUE}, cache);
+    study_point_run(fresh, base, &(StudyOptions){.fold = TRUE}, NULL);
+    CU_ASSERT_EQUAL(filled->report != NULL, fresh->report != NULL);
+    if (filled->report == NULL || fresh->report == NULL)
+      continue;
+    played++;
+    CU_ASSERT_PTR_NULL(report_differs(filled->report, fresh->report));
+  }
+  CU_ASSERT_TRUE(played >= 40);
+}
+
 /* A host a hundred times slower, by --set and by an overlay, plans other Programs, though it is the same CPU. */
 static void another_host_is_another_program(void) {
   g_autoptr(Study) base = study();
@@ -262,6 +284,7 @@ int main(void) {
                                                     {"where", a_condition_narrows_the_grid},
                                                     {"shards", shards_share_the_points},
                                                     {"the cache", the_cache_changes_nothing},
+                                                    {"sizes change no rows", sizes_change_no_rows},
                                                     {"another host", another_host_is_another_program},
                                                     {NULL, NULL}});
   store_help_end();

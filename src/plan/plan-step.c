@@ -21,6 +21,8 @@ typedef struct {
   PlanScheduleShape shape;
   PlanHolding **holdings;             /* by pipeline rank */
   double model_flops, hardware_flops; /* of one micro-batch, on all roles */
+  gboolean formed;                    /* its form is wanted, */
+  PlanForm *form;                     /* and found; NULL: it has none */
 } Step;
 
 typedef struct {
@@ -189,12 +191,17 @@ static gboolean may_repeat(const Role *role, const PlanCase *what) {
 
 /* ---- Roles ---- */
 
-static void role_clear(Role *role) {
+/* The form takes the walk over. */
+static void end_role(Step *step, Role *role) {
   role->hooks->clear(role->policy);
   g_free(role->policy);
   plan_transfers_clear(&role->transfers);
+  gboolean returns = role->outputs.walk != NULL;
   plan_outputs_clear(&role->outputs);
-  plan_walk_free(role->walk);
+  if (step->formed && step->shape.ranks == 1 && !returns)
+    step->form = plan_form_of_walk(role->walk);
+  if (step->form == NULL)
+    plan_walk_free(role->walk);
 }
 
 /* Its ranks are those of a place in the pipeline. */
@@ -234,19 +241,21 @@ static void add_role(Step *step, guint32 rank) {
   plan_walk_flops(role.walk, &model, &hardware);
   step->model_flops += model;
   step->hardware_flops += hardware;
-  role_clear(&role);
+  end_role(step, &role);
 }
 
 /* Of padding nothing counts as the model's. A micro-batch is computed by the tensor and context ranks of each role,
  * each with its share. */
-static void add_facts(const Step *step) {
-  const PlanRecipe *recipe = step->what->recipe;
-  const ModelRecipe *model = step->what->model;
+void plan_step_facts(const PlanCase *what, double model_flops, double hardware_flops, Program *program) {
+  const PlanRecipe *recipe = what->recipe;
+  const ModelRecipe *model = what->model;
   double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
   double shares = (double)model_share_tensor(&model->share) * (double)model_share_context(&model->share);
   double useful = model_samples_share(model), all = (double)(recipe->global_batch * model_recipe_tokens(model));
-  program_builder_facts(step->builder, (guint64)(all * useful + 0.5), batches * step->model_flops * shares * useful,
-                        batches * step->hardware_flops * shares, model_precision_dtype(model->precision));
+  program->tokens = (guint64)(all * useful + 0.5);
+  program->model_flops = batches * model_flops * shares * useful;
+  program->hardware_flops = batches * hardware_flops * shares;
+  program->dtype = model_precision_dtype(model->precision);
 }
 
 static void add_holdings(Step *step) {
@@ -258,15 +267,25 @@ static void add_holdings(Step *step) {
     step->holdings[rank] = plan_holding_new(&step->shape, bounds, rank);
 }
 
-Program *plan_step_program(const PlanCase *what, const PlanHooks *hooks) {
-  Step step = {
-      .builder = program_builder_new(), .what = what, .hooks = hooks, .shape = plan_axes_schedule(what->recipe)};
+Program *plan_step_formed(const PlanCase *what, const PlanHooks *hooks, PlanForm **ret_form) {
+  Step step = {.builder = program_builder_new(),
+               .what = what,
+               .hooks = hooks,
+               .shape = plan_axes_schedule(what->recipe),
+               .formed = ret_form != NULL};
   add_holdings(&step);
   for (guint32 rank = 0; rank < step.shape.ranks; rank++)
     add_role(&step, rank);
-  add_facts(&step);
   for (guint32 rank = 0; rank < step.shape.ranks; rank++)
     plan_holding_free(step.holdings[rank]);
   g_free(step.holdings);
-  return program_builder_end(step.builder);
+  if (ret_form != NULL)
+    *ret_form = step.form;
+  Program *program = program_builder_end(step.builder);
+  plan_step_facts(what, step.model_flops, step.hardware_flops, program);
+  return program;
+}
+
+Program *plan_step_program(const PlanCase *what, const PlanHooks *hooks) {
+  return plan_step_formed(what, hooks, NULL);
 }

@@ -15,10 +15,17 @@
  * to this floor. */
 #pragma once
 
+#include "plan-form.h"
 #include "plan-walk.h"
 
 /* Cost: O(rows) = layers × operations × micro-batches, twice. */
 Program *plan_step_program(const PlanCase *what, const PlanHooks *hooks);
+/* The same, and its form; *ret_form NULL: it has none. */
+Program *plan_step_formed(const PlanCase *what, const PlanHooks *hooks, PlanForm **ret_form);
+/* plan-form.c: the form of a Program of one role, that has still to hold it; takes the walk over. NULL: it has none. */
+PlanForm *plan_form_of_walk(PlanWalk *walk);
+/* Fills in what results are made of; FLOPs: of one micro-batch, as plan_walk_flops, summed over all roles. */
+void plan_step_facts(const PlanCase *what, double model_flops, double hardware_flops, Program *program);
 
 /* The host's row at which a micro-batch begins: it gets its data and goes through the loop. */
 void plan_step_micro_batch(PlanWalk *walk, ProgramPhase phase);

@@ -49,7 +49,7 @@ static guint32 add_tensor(PlanWalk *walk, const PlanUnit *unit, guint t, const c
 }
 
 /* A neighbour's, and those of a maker of sides, are linked below. */
-static gboolean is_own(const PlanWalk *walk, guint32 index, guint tensor) {
+gboolean plan_walk_owns(const PlanWalk *walk, guint32 index, guint tensor) {
   const ModelUnit *unit = walk->units[index].unit;
   ModelTensorRole role = unit->tensors[tensor].role;
   gboolean others = role == MODEL_TENSOR_GRAD_OUTPUT || role == MODEL_TENSOR_INPUT;
@@ -77,7 +77,8 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
         put_name(end, shape->tensors[t].name, room);
       else
         g_snprintf(end, room, "%s.%u", shape->tensors[t].name, walk->place);
-      *plan_walk_tensor(walk, index, t) = is_own(walk, index, t) ? add_tensor(walk, unit, t, name) : PROGRAM_NONE;
+      *plan_walk_tensor(walk, index, t) =
+          plan_walk_owns(walk, index, t) ? add_tensor(walk, unit, t, name) : PROGRAM_NONE;
     }
   walk->place = 0;
   unit->gradients = g_new(guint32, shape->n_parameters);
@@ -137,14 +138,19 @@ static void untie(ModelUnit *unit) {
     unit->parameters[p].shared = FALSE;
 }
 
+ModelUnit *plan_walk_kind(const PlanWalk *walk, const PlanCase *what, ModelTraining training, ModelUnitKind kind) {
+  ModelUnit *unit = model_unit_new(what->shape, what->model, what->recipe->micro_batch, kind);
+  if (walk->unties)
+    untie(unit);
+  model_unit_train(unit, training);
+  return unit;
+}
+
 /* A kind of unit as it is trained, built when it is first met. */
 static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUnitKind kind) {
   ModelUnit **unit = &walk->kinds[of->training][kind];
   if (*unit == NULL) {
-    *unit = model_unit_new(what->shape, what->model, walk->recipe->micro_batch, kind);
-    if (walk->holding->chunks[0].unit > 0)
-      untie(*unit);
-    model_unit_train(*unit, of->training);
+    *unit = plan_walk_kind(walk, what, of->training, kind);
     walk->forward_ops[of->training][kind] = add_ops(walk, (*unit)->forward, (*unit)->n_forward);
     walk->backward_ops[of->training][kind] = add_ops(walk, (*unit)->backward, (*unit)->n_backward);
     walk->keeping_ops[of->training][kind] = add_ops(walk, (*unit)->keeping, (*unit)->n_keeping);
@@ -155,6 +161,7 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
   PlanLives **lives = &walk->lives[of->training][kind][how];
   if (*lives == NULL)
     *lives = plan_lives_new(*unit, how);
+  of->kind = kind;
   of->unit = *unit;
   of->lives = *lives;
   of->keeps_part = (*unit)->n_keeping > 0 && model_recompute_is_whole(how);
@@ -190,6 +197,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const Pla
   walk->live = g_byte_array_new();
   walk->reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   walk->holding = holding;
+  walk->unties = holding->chunks[0].unit > 0;
   walk->n_units = holding->n_units;
   walk->units = g_new0(PlanUnit, walk->n_units);
   plan_exchanges_init(&walk->exchanges, walk);

@@ -26,7 +26,8 @@ struct PlanHalves;
 
 /* One unit where it stands in the model. */
 typedef struct {
-  const ModelUnit *unit;
+  const ModelUnit *unit; /* of PlanWalk.kinds, of this kind */
+  ModelUnitKind kind;
   const struct PlanLives *lives; /* own */
   ModelTraining training;
   gboolean keeps_part; /* of its input, for recompute: ModelUnit.keeping */
@@ -50,6 +51,7 @@ struct PlanWalk {
   guint32 stream;        /* of compute */
   guint32 element_bytes; /* of parameters and activations */
   const PlanHolding *holding;
+  gboolean unties; /* the head's matrix is none of the rank's embedding */
   PlanUnit *units; /* of all chunks: of one chunk embedding, layers, head */
   guint32 n_units;
   struct PlanParameters *parameters; /* those that are trained */
@@ -86,6 +88,10 @@ struct PlanWalk {
 /* `holding` stands as long as the walk. */
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const PlanHolding *holding, guint32 stream);
 void plan_walk_free(PlanWalk *walk);
+/* plan-units.c: a kind of unit at the case's sizes, as the walk has it; caller frees. */
+ModelUnit *plan_walk_kind(const PlanWalk *walk, const PlanCase *what, ModelTraining training, ModelUnitKind kind);
+/* Whether a unit's tensor is its own in the Program: not a neighbour's, nor that of a maker of sides. */
+gboolean plan_walk_owns(const PlanWalk *walk, guint32 unit, guint tensor);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWalk, plan_walk_free)
 
 /* A section starts with nothing computed. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "plan.h"
+#include "plan-form.h"
 #include "study-walk.h"
 
 /* Of each shelf, and in all: a grid's machines and models recur in turn. */
@@ -12,6 +12,7 @@
 #define MOST_LINKS    200000 /* a few megabytes */
 #define MOST_MODELS   512
 #define MOST_PROGRAMS 4
+#define MOST_FORMS    4
 #define MOST_ROWS     40000 /* of a Program, lest long ones fill the memory */
 
 /* NCCL's tables for one architecture, as read. */
@@ -27,6 +28,12 @@ typedef struct {
   guint64 number;
 } Kept;
 
+/* Programs that differ in how many tokens a micro-batch has. */
+typedef struct {
+  char *key; /* NULL: none stands here yet */
+  PlanForm *form;
+} Form;
+
 struct StudyCache {
   HwCatalog *catalog; /* NULL until needed */
   GHashTable *machines, *models;
@@ -36,6 +43,8 @@ struct StudyCache {
   Kept programs[MOST_PROGRAMS];
   guint oldest;           /* Program */
   guint64 n_programs;     /* that were kept so far */
+  Form forms[MOST_FORMS]; /* a ring */
+  guint next_form;
   GArray *tables;         /* Tables */
   Trust *trust;           /* NULL until needed */
   ConfSettings *defaults; /* likewise */
@@ -66,6 +75,12 @@ static void tables_clear(gpointer data) {
   coll_library_free(tables->library);
 }
 
+static void form_clear(Form *form) {
+  g_free(form->key);
+  plan_form_free(form->form);
+  *form = (Form){NULL, NULL};
+}
+
 StudyCache *study_cache_new(void) {
   StudyCache *cache = g_new0(StudyCache, 1);
   cache->tables = g_array_new(FALSE, FALSE, sizeof(Tables));
@@ -83,6 +98,8 @@ void study_cache_free(StudyCache *cache) {
     g_free(cache->programs[i].key);
     program_free(cache->programs[i].program);
   }
+  for (guint i = 0; i < MOST_FORMS; i++)
+    form_clear(&cache->forms[i]);
   g_hash_table_unref(cache->played);
   run_recall_free(cache->recall);
   g_hash_table_unref(cache->machines);
@@ -266,13 +283,13 @@ const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, G
   return &model->shape;
 }
 
-/* All that plan sees. */
-char *study_cache_program_key(const StudyWalk *walk) {
+/* All that plan sees, but for keys `except`. */
+static char *program_key(const StudyWalk *walk, const char *const *except) {
   ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
   gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   GString *key = g_string_new(NULL);
   for (gsize i = 0; i < n; i++)
-    conf_settings_append_given(walk->settings, &schemas[i], NULL, key);
+    conf_settings_append_given(walk->settings, &schemas[i], except, key);
   const HwHost *host = walk->recipe.host;
   const char *rate = conf_settings_get(walk->settings, "node.host_rate");
   g_string_append_printf(
@@ -280,6 +297,18 @@ char *study_cache_program_key(const StudyWalk *walk) {
       walk->every_section ? "walked " : "", walk->recipe.ranks, walk->recipe.ranks_per_node, walk->recipe.micro_batches,
       walk->recipe.pages_move, walk->recipe.pages_room, host != NULL ? host->name : "", rate != NULL ? rate : "");
   return g_string_free(key, FALSE);
+}
+
+char *study_cache_program_key(const StudyWalk *walk) {
+  return program_key(walk, NULL);
+}
+
+/* What decides how many tokens a micro-batch has. Whether a batch was given decides no more than that. */
+static char *form_key(const StudyWalk *walk) {
+  static const char *const sizes[] = {"training.sequence_length", "training.micro_batch", "training.global_batch",
+                                      NULL};
+  g_autofree char *key = program_key(walk, sizes);
+  return g_strdup_printf("%s, %" G_GUINT64_FORMAT " accumulated", key, walk->recipe.gradient_accumulation);
 }
 
 static gsize rows_of(const Program *program) {
@@ -290,6 +319,35 @@ static gsize rows_of(const Program *program) {
   return rows;
 }
 
+static Form *find_form(StudyCache *cache, const char *key) {
+  for (guint i = 0; i < MOST_FORMS; i++)
+    if (g_strcmp0(cache->forms[i].key, key) == 0)
+      return &cache->forms[i];
+  Form *next = &cache->forms[cache->next_form];
+  cache->next_form = (cache->next_form + 1) % MOST_FORMS;
+  form_clear(next);
+  return next;
+}
+
+/* Of the form of one before, if there is any. */
+static Program *new_program(StudyCache *cache, const StudyWalk *walk) {
+  if (walk->every_section)
+    return study_walk_program(walk);
+  g_autofree char *key = form_key(walk);
+  Form *form = find_form(cache, key);
+  Program *program =
+      form->form != NULL ? plan_form_program(form->form, &walk->shape, &walk->model_recipe, &walk->recipe) : NULL;
+  if (program != NULL)
+    return program;
+  form_clear(form);
+  program = plan_form_new(&walk->shape, &walk->model_recipe, &walk->recipe, &form->form);
+  if (form->form != NULL && rows_of(program) <= MOST_ROWS)
+    form->key = g_steal_pointer(&key);
+  else
+    form_clear(form);
+  return program;
+}
+
 Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, guint64 *ret_kept) {
   g_autofree char *key = study_cache_program_key(walk);
   for (guint i = 0; i < MOST_PROGRAMS; i++)
@@ -297,7 +355,7 @@ Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, guint64 *
       *ret_kept = cache->programs[i].number;
       return cache->programs[i].program;
     }
-  Program *program = study_walk_program(walk);
+  Program *program = new_program(cache, walk);
   *ret_kept = 0;
   if (rows_of(program) > MOST_ROWS)
     return program;

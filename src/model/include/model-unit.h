@@ -264,6 +264,9 @@ gboolean model_unit_check(const ModelShape *shape, const ModelRecipe *recipe, co
 void model_unit_free(ModelUnit *unit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
 
+/* Whether they differ in sizes alone: in their kernels, in bytes of tensors and exchanges, in FLOPs. */
+gboolean model_unit_alike(const ModelUnit *a, const ModelUnit *b);
+
 /* Elements of the unit's own parameters, shared ones left out. */
 guint64 model_unit_elements(const ModelUnit *unit);
 /* Elements that autocast over fp32 parameters casts, a tied table as the head's: of what is neither uncast nor packed.

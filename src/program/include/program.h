@@ -118,7 +118,8 @@ typedef struct {
   guint32 device; /* rank on the cluster: whose GPU and links it uses */
 } ProgramRank;
 
-typedef struct {
+typedef struct Program Program;
+struct Program {
   ProgramRole *roles;
   guint32 n_roles;
   ProgramRank *ranks;
@@ -143,9 +144,19 @@ typedef struct {
   double hardware_flops; /* executed: causal halves, recompute */
   int dtype;             /* KernelDtype of the matmuls: what utilisation divides by */
   GStringChunk *names;
-} Program;
+  Program *source; /* held: whose rows and names these are, and all else but tensors, operations, facts; NULL: own */
+  guint32 holders; /* beside the first */
+};
 
+/* Of one that is held the last call counts. */
 void program_free(Program *program);
+/* The same, to be freed once more. */
+Program *program_hold(Program *program);
+/* The same rows with tensors, operations and facts of their own, which may be changed; all else is the source's, which
+ * it holds. Cost: O(tensors + operations). */
+Program *program_like(Program *source);
+/* Of one that was made so. */
+void program_set_op(Program *program, guint32 index, const struct KernelOp *op);
 /* The communicator that a rank's rows mean by a slot. */
 static inline guint32 program_group(const Program *program, guint32 rank, guint32 slot) {
   return program->memberships != NULL ? program->memberships[rank * program->n_slots + slot] : slot;
