@@ -187,6 +187,36 @@ static void liger_works_in_place(void) {
   CU_ASSERT_EQUAL(bytes_made(gpt), bytes_made(gpt_liger));
 }
 
+/* Two key heads of 16 for four heads, flash: keys and values of 2 · 32 numbers a token go out to 2 · 64, in 16 bits, in
+ * two kernels, and their gradients come back the same way; compiled in one, without what the rotary embedding writes
+ * and this would read again. The copies are kept in place of what they are of, and the kernel no longer sums the heads'
+ * gradients, 2 · 64 written and read, in 2 · 64 of its own: it reads, and writes, 64 more a token than it did. Nothing
+ * is done where all heads have keys of their own. */
+static void keys_are_repeated(void) {
+  guint64 t = 128;
+  for (int compiled = 0; compiled < 2; compiled++) {
+    ModelRecipe recipe = {
+        .sequence_length = t, .kernels = compiled ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER, .compiled = compiled};
+    g_autoptr(ModelUnit) shared = model_unit_new(&small_llama, &recipe, 1, MODEL_UNIT_LAYER);
+    recipe.repeats_kv = TRUE;
+    g_autoptr(ModelUnit) repeated = model_unit_new(&small_llama, &recipe, 1, MODEL_UNIT_LAYER);
+    guint64 moved = 2 * t * (compiled ? 128 : 128 + 64);
+    CU_ASSERT_EQUAL(bytes_of_op(repeated->forward, repeated->n_forward, "repeat_kv"), moved);
+    CU_ASSERT_EQUAL(bytes_of_op(repeated->backward, repeated->n_backward, "repeat_kv.backward"), moved);
+    CU_ASSERT_EQUAL(launches_of_op(repeated->forward, repeated->n_forward, "repeat_kv"), compiled ? 1 : 2);
+    CU_ASSERT_EQUAL(model_unit_saved_bytes(repeated), model_unit_saved_bytes(shared) + 2 * t * 64);
+    CU_ASSERT_EQUAL(bytes_of_op(repeated->forward, repeated->n_forward, "attention"),
+                    bytes_of_op(shared->forward, shared->n_forward, "attention") + 2 * t * 64);
+    CU_ASSERT_EQUAL(bytes_of_op(repeated->backward, repeated->n_backward, "attention.backward"),
+                    bytes_of_op(shared->backward, shared->n_backward, "attention.backward") +
+                        2 * t * (2 * 64 - 4 * 64));
+    ModelShape own = small_llama;
+    own.kv_heads = own.heads;
+    g_autoptr(ModelUnit) alone = model_unit_new(&own, &recipe, 1, MODEL_UNIT_LAYER);
+    CU_ASSERT_EQUAL(launches_of_op(alone->forward, alone->n_forward, "repeat_kv"), 0);
+  }
+}
+
 /* Of queries and keys as complex numbers: to fp32 6 bytes, the product 8, back 6, either way, in three kernels each; on
  * the way 8 bytes of fp32 for each of 2. PyTorch's own RMSNorm is one kernel and leaves rotary embedding alone. */
 static void complex_rotary(void) {
@@ -435,6 +465,7 @@ int main(void) {
                                                       {"fused kernels", fused_kernels},
                                                       {"compiled sums are norms", compiled_sums_are_norms},
                                                       {"liger works in place", liger_works_in_place},
+                                                      {"keys are repeated", keys_are_repeated},
                                                       {"complex rotary", complex_rotary},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
                                                       {"weight gradients are added", weight_gradients_are_added},

@@ -38,6 +38,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
                        .loss_metrics = (guint64)g_rand_int_range(random, 0, 3),
                        .autocast = g_rand_boolean(random),
+                       .repeats_kv = g_rand_boolean(random),
                        .projections = g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_QKV + 1)};
 }
 

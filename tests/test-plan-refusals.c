@@ -208,6 +208,8 @@ static const Refusal refusals[] = {
     {"ddp", {"parallel.rank_order=tp-dp"}, "has no axes to order"},
     {"ddp", {"parallel.zero_stage=0", "training.compile_graph=model"}, "nothing is compiled"},
     {"ddp", {"parallel.zero_stage=0", "training.compile_graph=model", "training.compile=yes"}, NULL},
+    {"fsdp2", {"training.repeat_kv=yes", "parallel.context=2"}, "keys and values that context ranks exchange"},
+    {"fsdp2", {"training.repeat_kv=yes"}, NULL},
     {"fsdp2", {"training.compile_graph=model", "training.compile=yes"}, "one graph is of framework ddp"},
     {"fsdp2", {"training.precision=fp8", "training.fp8_scaling=mxfp8"}, "this one has 9.0"},
 };

@@ -49,38 +49,94 @@ static ModelPairs kernel_pairs(const ModelBuild *build) {
   return (ModelPairs){s, s, !model_build_has(build, MODEL_BIDIRECTIONAL), samples};
 }
 
+/* ---- Keys and values of every head ---- */
+
+/* Whether several heads share keys. */
+static gboolean are_shared(const ModelBuild *build) {
+  return build->kv < build->q;
+}
+
+/* Of keys and values together, all heads'. */
+static double repeated_bytes(const ModelBuild *build) {
+  return build->e * build->t * (build->q + build->c);
+}
+
+static double shared_bytes(const ModelBuild *build) {
+  return build->e * build->t * (build->kv + build->values);
+}
+
+/* What the copies move: all in and out, by a kernel for keys and one for values; compiled, the keys' is the rotary
+ * embedding's, which writes them so many times more. */
+static void repeat_kernels(ModelBuild *build, ModelDirection direction, const char *name, ModelSet reads,
+                           ModelSet writes) {
+  double spared = build->recipe->compiled ? 2 * build->e * build->t * build->kv : 0;
+  model_build_kernels(build, direction, name, KERNEL_MEMORY, build->recipe->compiled ? 1 : 2,
+                      repeated_bytes(build) + shared_bytes(build) - spared, reads, writes);
+}
+
+static void repeat(ModelBuild *build, ModelAttentionTensors *at) {
+  at->k_all = model_build_inner(build, "k_all", build->e * build->t * build->q);
+  at->v_all = model_build_inner(build, "v_all", build->e * build->t * build->c);
+  repeat_kernels(build, MODEL_FORWARD, "repeat_kv", at->k | at->v, at->k_all | at->v_all);
+}
+
+/* Each copy's gradient. */
+static ModelSet repeated_gradient(ModelBuild *build, const char *name, double width) {
+  return model_build_inner(build, name, build->e * build->t * width);
+}
+
+/* ---- Flash ---- */
+
+static gboolean is_repeated(const ModelBuild *build) {
+  return build->recipe->repeats_kv && are_shared(build);
+}
+
 /* FlashAttention's causal kernel skips the half of the pairs that the mask hides; its backward is five matmuls for the
  * forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135, and its benchmark's 2.5). */
 static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
-  double widths = build->q + build->kv + build->values + build->c, row = MODEL_BYTES_FP32 * build->t * build->a;
+  double row = MODEL_BYTES_FP32 * build->t * build->a;
+  at->k_all = at->k;
+  at->v_all = at->v;
+  if (is_repeated(build))
+    repeat(build, at);
   at->lse = model_build_inner(build, "lse", row);
-  double bytes = build->e * build->t * widths + row;
+  double read = is_repeated(build) ? repeated_bytes(build) : shared_bytes(build);
+  double bytes = build->e * build->t * (build->q + build->c) + read + row;
   ModelOp *op = model_build_attention(
       build, MODEL_FORWARD, "attention", kernel_pairs(build), pair_flops(build, keys_seen(build), 1, 1),
-      pair_flops(build, nominal_keys(build), 1, 1), bytes, at->q | at->k | at->v, at->context | at->lse);
-  op->saves = at->q | at->k | at->v | at->context | at->lse;
+      pair_flops(build, nominal_keys(build), 1, 1), bytes, at->q | at->k_all | at->v_all, at->context | at->lse);
+  op->saves = at->q | at->k_all | at->v_all | at->context | at->lse;
   op->uses = at->sinks >= 0 ? (guint64)1 << at->sinks : 0;
   op->counted = build->recipe->attention_waits;
 }
 
+/* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the sum,
+ * which is the kernel's own, or that of the copies. */
 static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_q,
                            ModelSet d_k, ModelSet d_v) {
-  double kv = build->kv + build->values, row = MODEL_BYTES_FP32 * build->t * build->a;
+  double row = MODEL_BYTES_FP32 * build->t * build->a;
+  gboolean repeated = is_repeated(build), sums = are_shared(build) && !repeated;
+  double kv = repeated ? repeated_bytes(build) : shared_bytes(build);
+  ModelSet d_k_all = repeated ? repeated_gradient(build, "d_k_all", build->q) : d_k;
+  ModelSet d_v_all = repeated ? repeated_gradient(build, "d_v_all", build->c) : d_v;
   ModelSet scratch = model_build_scratch(build, "d_q_fp32", MODEL_BYTES_FP32 * build->t * build->q);
   scratch |= model_build_scratch(build, "row_sums", row);
-  if (build->kv < build->q)
+  if (sums)
     scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
-  /* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the
-   * sum. */
   double bytes =
-      build->e * build->t * (2 * build->q + 2 * build->c + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
-  if (build->kv < build->q)
+      build->e * build->t * (2 * build->q + 2 * build->c) + 2 * kv + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
+  if (sums)
     bytes += 2 * 2 * build->e * build->t * build->q;
   model_build_attention(build, MODEL_BACKWARD, "attention.backward", kernel_pairs(build),
                         pair_flops(build, keys_seen(build), 3, 2), pair_flops(build, nominal_keys(build), 2, 2), bytes,
-                        d_context | at->q | at->k | at->v | at->context | at->lse | scratch, d_q | d_k | d_v | scratch)
+                        d_context | at->q | at->k_all | at->v_all | at->context | at->lse | scratch,
+                        d_q | d_k_all | d_v_all | scratch)
       ->gradient_of = at->sinks;
+  if (repeated)
+    repeat_kernels(build, MODEL_BACKWARD, "repeat_kv.backward", d_k_all | d_v_all, d_k | d_v);
 }
+
+/* ---- Eager ---- */
 
 static double value_width(const ModelBuild *build) {
   return build->c / build->a;

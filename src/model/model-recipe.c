@@ -63,6 +63,11 @@ static const BaseField keys[] = {
         .help = "the host waits for the GPU before each layer's flash attention, as Transformers does, which reads "
                 "whether positions are packed (_is_packed_sequence: with one sequence in a micro-batch; before 4.53 "
                 "with any number)"),
+    KEY("repeat_kv", BASE_FLAG, recipe.repeats_kv, .initial = "no",
+        .help = "of fewer key heads than heads: keys and values are copied out to every head before flash attention, "
+                "which keeps the copies, as callers of PyTorch's scaled_dot_product_attention do that do not ask for "
+                "enable_gqa (torchtitan until 2026, torchtune, KempnerForge, OLMo-core compiled, litgpt, Transformers' "
+                "sdpa); no: the kernel shares them, as flash-attn's own functions do"),
     KEY("use_cache", BASE_FLAG, recipe.use_cache, .initial = "no",
         .help = "layers' keys and values are among the model's outputs, and the training loop holds these, with their "
                 "logits, until the next forward returns (Transformers' config.use_cache, in loops that keep `outputs`, "

@@ -335,6 +335,9 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
+  if (given->model->repeats_kv && recipe->axes.layout.degree[LAYOUT_CONTEXT] > 1)
+    return conf_settings_fail(given->settings, "training.repeat_kv", error,
+                              "keys and values that context ranks exchange are those of the model's own heads");
   if (given->model->graph != MODEL_GRAPH_LAYER && recipe->framework != PLAN_DDP)
     return conf_settings_fail(given->settings, "training.compile_graph", error,
                               "framework %s cuts the model's graph at its hooks; one graph is of framework ddp",

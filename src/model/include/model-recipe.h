@@ -75,13 +75,15 @@ typedef struct ModelRecipe {
   guint64 decoder_length;              /* tokens of a decoder's sequence beside an encoder's; 0: none, or not stated */
   int packing;                         /* ModelPacking */
   guint64 sample_mean, sample_longest; /* tokens of a sample; 0: not stated */
-  int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
+  int precision; /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
                      layers' matmuls over operands that are cast for them */
-  int attention;  /* ModelAttention */
-  int flash;      /* ModelFlash; where attention is flash */
-  double dropout; /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
+  int attention; /* ModelAttention */
+  int flash;     /* ModelFlash; where attention is flash */
+  gboolean repeats_kv; /* keys and values are copied out to every head that shares them before flash attention, which
+                          eager always does */
+  double dropout;      /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
-  int loss;       /* ModelLoss */
+  int loss;            /* ModelLoss */
   guint64 loss_metrics; /* cross-entropies of the logits that the trainer computes after each micro-batch, beside the
                            loss; their sums over ranks are the plan's */
   int projections;      /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
