@@ -4,10 +4,9 @@
  *   flash   q, k, v ─► one kernel ─► context, and one fp32 number per row (log-sum-exp)
  *   eager   q, kᵀ ─► scores ─► softmax [─► dropout] ─► · v ─► context       tensors of heads × sequence²
  *
- * In eager, and where ModelRecipe.repeats_kv says so of flash, keys and values that several heads share are first copied
- * out to every head. Where the sequence is split
- * over context ranks, model-context.c. With a window flash skips what it hides; eager computes and masks it, as the
- * causal half. */
+ * In eager, and where ModelRecipe.repeats_kv says so of flash, keys and values that several heads share are first
+ * copied out to every head. Where the sequence is split over context ranks, model-context.c. With a window flash skips
+ * what it hides; eager computes and masks it, as the causal half. */
 #pragma once
 
 #include "model-build.h"
