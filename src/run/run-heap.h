@@ -43,6 +43,7 @@ typedef struct {
 } RunLevels;
 
 typedef struct RunHeap RunHeap;
+struct RunNote;
 
 struct RunHeap {
   const ProgramRole *role;
@@ -111,6 +112,9 @@ static inline void run_heap_stream_ends(RunHeap *heap, RunPasses *passes) {
 RunHeap *run_heap_new(RunRank *rank);
 void run_heap_free(RunHeap *heap, guint32 n_streams);
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word);
+/* The moves of notes of which none is a border, again, where nothing waits and nobody is told: all, or until one has an
+ * outcome. How many were made. */
+guint32 run_heap_again(RunHeap *heap, RunRank *rank, guint32 step, const struct RunNote *notes, guint32 n);
 
 /* run-recall.c, of plays of one rank. Before play: whether its memory may be known from an earlier one. */
 void run_recall_begin(RunPlay *play);
@@ -136,6 +140,8 @@ void run_memory_clear(RunPlay *play);
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row);
 /* The oldest row of the stream has ended. */
 void run_memory_end(RunStream *stream);
+/* Both again, as noted, while the rank replays. FALSE: it has to be done note by note. */
+gboolean run_memory_again(RunRank *rank, RunStep *step);
 /* The rank's step ends. */
 RunLevels run_memory_step(RunRank *rank);
 /* Play is over: each rank's heap becomes what its own moves made of it, though others that share it have gone on. */

@@ -308,7 +308,7 @@ static void give_all(const Move *move, const ProgramRow *row) {
     give(move, what->tensor, what->stream == PROGRAM_NONE ? NULL : &move->heap->passes[what->stream]);
 }
 
-static void issue(RunHeap *heap, const ProgramRow *row) {
+static inline void issue(RunHeap *heap, const ProgramRow *row) {
   if (row->kind == PROGRAM_HOST)
     return;
   RunPasses *passes = &heap->passes[row->stream];
@@ -350,6 +350,37 @@ static void host_acts(RunHeap *heap, RunRank *rank, guint32 step, guint32 index)
   }
   Move move = {heap, rank, section, step, index};
   heap->outcome.done = act(&move, row) ? 1 : 0;
+}
+
+/* As act, where nothing waits. */
+static inline void act_again(const Move *move, const ProgramRow *row) {
+  RunHeap *heap = move->heap;
+  if (row->n_gives > 0)
+    give_all(move, row);
+  if (row->kind == PROGRAM_COLLECTIVE)
+    connect(move, row->group);
+  guint32 stream = system_of(move)->program->pools[row->stream];
+  const guint32 *takes = move->section->takes + row->takes;
+  for (guint32 taken = 0; taken < row->n_takes; taken++)
+    take(move, takes[taken], stream);
+  issue(heap, row);
+}
+
+guint32 run_heap_again(RunHeap *heap, RunRank *rank, guint32 step, const RunNote *notes, guint32 n) {
+  const ProgramSection *section = &heap->role->sections[step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  Move move = {heap, rank, section, step, 0};
+  heap->outcome = (RunOutcome){.done = TRUE};
+  for (guint32 i = 0; i < n; i++) {
+    move.index = notes[i].row;
+    if (move.index == PROGRAM_NONE) {
+      stream_ends(heap, rank, &heap->passes[notes[i].stream]);
+      continue;
+    }
+    act_again(&move, &section->rows[move.index]);
+    if (G_UNLIKELY(heap->outcome.peak || heap->outcome.oom || heap->outcome.retries > 0))
+      return i + 1;
+  }
+  return n;
 }
 
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word) {

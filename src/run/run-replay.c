@@ -23,7 +23,8 @@ void run_replay_notes(RunRank *rank, RunStep *step) {
   const RunNote *notes = rank->replay.notes.data;
   guint border = 0;
   rank->replay.replaying = TRUE;
-  for (guint32 i = 0; i < rank->replay.notes.n; i++) {
+  gboolean made = run_memory_again(rank, step);
+  for (guint32 i = 0; !made && i < rank->replay.notes.n; i++) {
     rank->replay.noted_at = notes[i].at;
     if (notes[i].row != PROGRAM_NONE)
       run_memory_act(rank, step, notes[i].row);

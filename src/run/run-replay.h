@@ -8,7 +8,7 @@
 
 /* What moved memory, in its order: the host acted on a row, or a stream ended its oldest; and when the host came to a
  * border of windows. */
-typedef struct {
+typedef struct RunNote {
   SimTime at;     /* since the step's start */
   guint32 row;    /* PROGRAM_NONE: the stream's end */
   guint32 stream; /* without a row, PROGRAM_NONE: the border */

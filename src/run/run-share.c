@@ -169,6 +169,14 @@ static gboolean moves_nothing(const RunRank *rank, const ProgramRow *row) {
   return row->kind == PROGRAM_HOST && row->n_takes == 0 && row->n_gives == 0 && is_alone(rank) && !rank->host.waits;
 }
 
+static void note_outcome(RunRank *rank, RunStep *step, const RunOutcome *outcome) {
+  if (outcome->peak)
+    rank->memory.peak_since_step = since_step(rank);
+  if (outcome->oom)
+    rank->memory.oom_since_step = since_step(rank);
+  stall(rank, step, outcome);
+}
+
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
   if (rank->memory.foreseen || moves_nothing(rank, run_row(step, row)))
     return TRUE;
@@ -178,12 +186,24 @@ gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
     run_window_moved(rank, move);
   if (is_plain(outcome) && !rank->host.waits)
     return TRUE;
-  if (outcome->peak)
-    rank->memory.peak_since_step = since_step(rank);
-  if (outcome->oom)
-    rank->memory.oom_since_step = since_step(rank);
-  stall(rank, step, outcome);
+  note_outcome(rank, step, outcome);
   return outcome->done;
+}
+
+gboolean run_memory_again(RunRank *rank, RunStep *step) {
+  RunHeap *heap = rank->memory.heap;
+  const BaseVector *notes = &rank->replay.notes;
+  if (!is_alone(rank) || heap->told || rank->memory.foreseen || rank->host.waits ||
+      rank->play->options->windows.body > 0)
+    return FALSE;
+  for (guint32 made = 0; made < notes->n;) {
+    const RunNote *next = &((const RunNote *)notes->data)[made];
+    made += run_heap_again(heap, rank, step->number, next, notes->n - made);
+    rank->replay.noted_at = ((const RunNote *)notes->data)[made - 1].at;
+    if (!is_plain(&heap->outcome))
+      note_outcome(rank, step, &heap->outcome);
+  }
+  return TRUE;
 }
 
 void run_memory_end(RunStream *stream) {
