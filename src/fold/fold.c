@@ -193,6 +193,15 @@ FoldSystem *fold_new(const Program *program, const HwCluster *cluster, CollGroup
   return fold_new_stopped(program, cluster, groups, fold ? G_MAXUINT32 : 0);
 }
 
+void fold_turn(FoldSystem *system, const Program *program) {
+  system->whole = program;
+  system->program.tensors = program->tensors;
+  system->program.ops = program->ops;
+  system->program.tokens = program->tokens;
+  system->program.model_flops = program->model_flops;
+  system->program.hardware_flops = program->hardware_flops;
+}
+
 static void free_roles(FoldSystem *system) {
   gboolean own_rows = renames_rows(system);
   for (guint32 i = 0; i < system->program.n_roles; i++)

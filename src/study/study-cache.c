@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan-form.h"
+#include "study-folded.h"
 #include "study-walk.h"
 
 /* Of each shelf, and in all: a grid's machines and models recur in turn. */
@@ -45,6 +46,7 @@ struct StudyCache {
   guint64 n_programs;     /* that were kept so far */
   Form forms[MOST_FORMS]; /* a ring */
   guint next_form;
+  StudyFolded *folded;
   GArray *tables;         /* Tables */
   Trust *trust;           /* NULL until needed */
   ConfSettings *defaults; /* likewise */
@@ -83,6 +85,7 @@ static void form_clear(Form *form) {
 
 StudyCache *study_cache_new(void) {
   StudyCache *cache = g_new0(StudyCache, 1);
+  cache->folded = study_folded_new();
   cache->tables = g_array_new(FALSE, FALSE, sizeof(Tables));
   g_array_set_clear_func(cache->tables, tables_clear);
   cache->machines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, machine_free);
@@ -94,6 +97,7 @@ StudyCache *study_cache_new(void) {
 void study_cache_free(StudyCache *cache) {
   if (cache == NULL)
     return;
+  study_folded_free(cache->folded);
   for (guint i = 0; i < MOST_PROGRAMS; i++) {
     g_free(cache->programs[i].key);
     program_free(cache->programs[i].program);
@@ -114,6 +118,10 @@ void study_cache_free(StudyCache *cache) {
 
 GHashTable *study_cache_played(StudyCache *cache) {
   return cache->played;
+}
+
+StudyFolded *study_cache_folded(StudyCache *cache) {
+  return cache->folded;
 }
 
 RunRecall *study_cache_recall(StudyCache *cache) {
@@ -191,6 +199,7 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
   hw_catalog_visit_used(cache->catalog, add_figure, machine->figures);
   if (g_hash_table_size(cache->machines) >= MOST_MACHINES || cache->links + cluster->n_links > MOST_LINKS) {
     g_hash_table_remove_all(cache->played);
+    study_folded_forget(cache->folded);
     g_hash_table_remove_all(cache->machines);
     cache->links = 0;
   }

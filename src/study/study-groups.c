@@ -57,8 +57,15 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error) {
   return TRUE;
 }
 
+void study_groups_free(CollGroup **groups, guint32 n) {
+  for (guint32 c = 0; groups != NULL && c < n; c++)
+    coll_group_free(groups[c]);
+  g_free(groups);
+}
+
 void study_walk_clear_groups(StudyWalk *walk) {
-  for (guint32 c = 0; walk->groups != NULL && c < walk->n_groups; c++)
-    coll_group_free(walk->groups[c]);
-  g_clear_pointer(&walk->groups, g_free);
+  if (!walk->groups_kept)
+    study_groups_free(walk->groups, walk->n_groups);
+  walk->groups = NULL;
+  walk->groups_kept = FALSE;
 }

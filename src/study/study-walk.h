@@ -74,14 +74,17 @@ typedef struct StudyWalk {
   guint64 program_kept; /* the cache's number of it, from 1 on; 0: it is the walk's */
   CollGroup **groups;   /* of the Program's communicators; they outlive a Program that is dropped */
   guint32 n_groups;
-  guint32 watched;    /* RunOptions.watched */
-  RunWindows windows; /* RunOptions.windows */
+  gboolean groups_kept; /* they are the cache's */
+  guint32 watched;      /* RunOptions.watched */
+  RunWindows windows;   /* RunOptions.windows */
 } StudyWalk;
 
 /* All given settings that decide the Program of the walk's recipes. Caller frees. */
 char *study_cache_program_key(const StudyWalk *walk);
 /* What study-played.h keeps, by key; none of it outlives a machine. */
 GHashTable *study_cache_played(StudyCache *cache);
+/* What study-folded.h keeps. */
+struct StudyFolded *study_cache_folded(StudyCache *cache);
 /* What memory came to in plays so far. */
 RunRecall *study_cache_recall(StudyCache *cache);
 /* The Program of the walk's recipes. *ret_kept: a number that no other Program has, now or later; it is the cache's,
@@ -114,6 +117,7 @@ void study_walk_judge(const StudyWalk *walk, PlanJudged judged, BaseErrors *erro
 gboolean study_walk_plan(StudyWalk *walk, GError **error);
 /* The Program's communicators on the cluster, by the walk's library. */
 gboolean study_walk_groups(StudyWalk *walk, GError **error);
+void study_groups_free(CollGroup **groups, guint32 n);
 /* Plays the Program: results, whom each class stands for and what the play assumes (notes); the rest of the identity is
  * left empty. */
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);

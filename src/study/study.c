@@ -7,11 +7,11 @@
 #include "base-display.h"
 #include "base-names.h"
 #include "conf-path.h"
-#include "fold.h"
 #include "kernel-time.h"
 #include "plan.h"
 #include "run-play.h"
 #include "study-count.h"
+#include "study-folded.h"
 #include "study-key.h"
 #include "study-memory.h"
 #include "study-pages.h"
@@ -232,7 +232,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
     walk->program = study_walk_program(walk);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
   }
-  return walk->groups != NULL || study_walk_groups(walk, error);
+  return walk->groups != NULL || study_folded_groups(walk, error);
 }
 
 void study_walk_drop_program(StudyWalk *walk) {
@@ -325,7 +325,8 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
       (!folds && !study_size_check_unfolded(walk, options->timeline, error)))
     return NULL;
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
-  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, folds);
+  g_autoptr(FoldSystem) own = NULL;
+  FoldSystem *folded = study_folded(walk, folds, &own);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;

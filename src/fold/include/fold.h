@@ -45,6 +45,8 @@ FoldSystem *fold_new(const Program *program, const HwCluster *cluster, CollGroup
  * notice. */
 FoldSystem *fold_new_stopped(const Program *program, const HwCluster *cluster, CollGroup *const *groups,
                              guint32 rounds);
+/* The same of a Program with the same rows (program_like): all of it but tensors, operations and facts stays. */
+void fold_turn(FoldSystem *system, const Program *program);
 void fold_free(FoldSystem *system);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FoldSystem, fold_free)
 
