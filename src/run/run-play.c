@@ -35,6 +35,8 @@ static void add_tables(RunPlay *play) {
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       run_table_init(&play->tables[r][s], &program->roles[r].sections[s], play->options);
+  if (play->options->tables != NULL)
+    run_tables_lend(play->options->tables, play);
 }
 
 static void add_ranks(RunPlay *play) {
@@ -74,8 +76,10 @@ static void clear(RunPlay *play) {
     g_free(rank->device.streams);
     g_free(rank->device.ended_calls);
   }
+  if (play->options->tables != NULL)
+    run_tables_return(play->options->tables, play);
   for (guint32 r = 0; r < program->n_roles; r++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+    for (int s = 0; s < PROGRAM_SECTIONS && play->options->tables == NULL; s++)
       run_table_clear(&play->tables[r][s]);
   run_memory_clear(play);
   run_planes_clear(play);

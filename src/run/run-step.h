@@ -85,6 +85,9 @@ void run_table_prepare(RunTable *table, const Program *program);
  * table, as long as no step of the steady section is played. */
 void run_table_follow(RunTable *table, const RunTable *first, guint32 ahead);
 void run_table_clear(RunTable *table);
+/* What is kept of earlier plays, before a play; and after it what it has prepared, which is no longer its own. */
+void run_tables_lend(RunTables *tables, RunPlay *play);
+void run_tables_return(RunTables *tables, RunPlay *play);
 /* run-plane.c: planes for all ranks of a role; where RunOptions.apart, for each. */
 void run_planes_init(RunPlay *play);
 void run_planes_clear(RunPlay *play);

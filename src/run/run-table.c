@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Preparing a section, once a step is to be played by it: who waits for whom, who follows whom on a stream, which
  * collective is the how-manieth. */
+#include <string.h>
+
+#include "base-error.h"
 #include "run-state.h"
+#include "run-tables.h"
 
 /* Who follows whom, and how many rows need each, counted where its waiters will end. */
 static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
@@ -80,6 +84,56 @@ void run_table_follow(RunTable *table, const RunTable *first, guint32 ahead) {
   table->sequence = first->sequence + ahead;
   table->calls = first->calls;
   table->n_calls = first->n_calls;
+}
+
+/* ---- Kept for further plays ---- */
+
+struct RunTables {
+  RunTable (*tables)[PROGRAM_SECTIONS]; /* by role; NULL until a play has ended */
+  guint32 n_roles;
+};
+
+RunTables *run_tables_new(void) {
+  return g_new0(RunTables, 1);
+}
+
+void run_tables_free(RunTables *tables) {
+  if (tables == NULL)
+    return;
+  for (guint32 r = 0; r < tables->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      run_table_clear(&tables->tables[r][s]);
+  g_free(tables->tables);
+  g_free(tables);
+}
+
+/* What is prepared; which rows are watched is each play's own. */
+static void copy_prepared(RunTable *to, const RunTable *from) {
+  RunTable own = *to;
+  *to = *from;
+  to->section = own.section;
+  to->n_watched = own.n_watched;
+  memcpy(to->watched, own.watched, sizeof to->watched);
+}
+
+void run_tables_lend(RunTables *tables, RunPlay *play) {
+  for (guint32 r = 0; r < tables->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      if (is_prepared(&tables->tables[r][s]))
+        copy_prepared(&play->tables[r][s], &tables->tables[r][s]);
+}
+
+void run_tables_return(RunTables *tables, RunPlay *play) {
+  guint32 n_roles = play->system->program->n_roles;
+  if (tables->tables == NULL) {
+    tables->tables = g_malloc0(n_roles * sizeof *tables->tables);
+    tables->n_roles = n_roles;
+  }
+  sim_require(tables->n_roles == n_roles, 0, play->run_key, "%u roles are not %u", n_roles, tables->n_roles);
+  for (guint32 r = 0; r < n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      if (!is_prepared(&tables->tables[r][s]) && is_prepared(&play->tables[r][s]))
+        tables->tables[r][s] = play->tables[r][s];
 }
 
 void run_table_clear(RunTable *table) {

@@ -10,6 +10,7 @@ typedef struct {
   CollGroup **groups;
   guint32 n_groups;
   FoldSystem *folds[2]; /* every rank, and folded; NULL until asked for */
+  RunTables *tables[2]; /* likewise */
 } Entry;
 
 struct StudyFolded {
@@ -26,6 +27,7 @@ static void entry_clear(Entry *entry) {
     if (entry->folds[folds] != NULL)
       fold_turn(entry->folds[folds], entry->rows);
     fold_free(entry->folds[folds]);
+    run_tables_free(entry->tables[folds]);
   }
   study_groups_free(entry->groups, entry->n_groups);
   program_free(entry->rows);
@@ -83,13 +85,18 @@ gboolean study_folded_groups(StudyWalk *walk, GError **error) {
 }
 
 /* Groups outlive a Program that is dropped: another's may be those of another entry. */
-FoldSystem *study_folded(const StudyWalk *walk, gboolean folds, FoldSystem **ret_own) {
+FoldSystem *study_folded(const StudyWalk *walk, gboolean folds, FoldSystem **ret_own, RunTables **ret_tables) {
   Entry *entry = walk->groups_kept ? find(walk) : NULL;
+  *ret_tables = NULL;
   if (entry == NULL || entry->groups != walk->groups)
     return *ret_own = fold_new(walk->program, walk->cluster, walk->groups, folds);
   FoldSystem **kept = &entry->folds[folds != FALSE];
-  if (*kept == NULL)
+  RunTables **tables = &entry->tables[folds != FALSE];
+  if (*kept == NULL) {
     *kept = fold_new(walk->program, walk->cluster, walk->groups, folds);
+    *tables = run_tables_new();
+  }
   fold_turn(*kept, walk->program);
+  *ret_tables = *tables;
   return *kept;
 }

@@ -326,7 +326,8 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
     return NULL;
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) own = NULL;
-  FoldSystem *folded = study_folded(walk, folds, &own);
+  RunTables *tables;
+  FoldSystem *folded = study_folded(walk, folds, &own, &tables);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;
@@ -346,6 +347,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .windows = walk->windows,
                     .memory = walk->memory,
                     .requests = walk->program_kept,
+                    .tables = tables,
                     .recall = walk->own_cache == NULL ? study_cache_recall(walk->cache) : NULL,
                     .chunks = options->chunks,
                     .trace = options->trace};

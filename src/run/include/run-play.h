@@ -17,6 +17,7 @@
 #include "run-count.h"
 #include "run-recall.h"
 #include "run-report.h"
+#include "run-tables.h"
 
 /* What is played. All borrowed, for the time of the call. */
 typedef struct {
@@ -45,6 +46,7 @@ typedef struct {
   gboolean every_step;    /* also steps that must repeat the one before are played */
   gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows, and each move is made */
   guint64 requests;       /* equal of plays whose Programs take and give the same; 0: nothing is known of that */
+  RunTables *tables;      /* what the rows come to, in plays of the same rows; NULL: nothing is kept */
   RunRecall *recall;      /* what became of memory in earlier plays; NULL: nothing is known or kept */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
