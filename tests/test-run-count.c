@@ -81,6 +81,13 @@ static void no_line_is_not_counted(void) {
   play(&first, 3);
   play(&second, 4);
   play(&third, 5);
+  first.classes[0].by_cause[0] = 11; /* a line down: below nothing after eleven bodies more */
+  second.classes[0].by_cause[0] = 10;
+  third.classes[0].by_cause[0] = 9;
+  CU_ASSERT_FALSE(run_count(&first.report, &second.report, &third.report, &bodies));
+  play(&first, 3);
+  play(&second, 4);
+  play(&third, 5);
   first.classes[1].watched = 30; /* the host falls behind by 14 - 6 a body */
   second.classes[1].watched = 44;
   third.classes[1].watched = 58;

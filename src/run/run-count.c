@@ -84,10 +84,11 @@ static gboolean integers_go_on(const Number *number, const char *a, const char *
   return number->level ? *x == *y && *y == *z : *y - *x == *z - *y;
 }
 
+/* What shrinks (the time that a device waits for a host that gets ahead) will not go on to. */
 static gboolean wide_go_on(const Number *number, const char *a, const char *b, const char *c) {
   const guint64 *x = (gconstpointer)a, *y = (gconstpointer)b, *z = (gconstpointer)c;
   for (guint i = 0; i < number->n; i++)
-    if (number->level ? x[i] != y[i] || y[i] != z[i] : y[i] - x[i] != z[i] - y[i])
+    if (number->level ? x[i] != y[i] || y[i] != z[i] : y[i] - x[i] != z[i] - y[i] || z[i] < y[i])
       return FALSE;
   return TRUE;
 }
@@ -175,7 +176,7 @@ static gboolean host_keeps_up(const RunClass *first, const RunClass *second) {
 
 static gboolean find_body(const RunClass *first, const RunClass *second, const RunBodies *bodies, RunBody *ret) {
   gint32 end_micro = (gint32)(bodies->played - bodies->body), micro = end_micro - (gint32)bodies->body;
-  RunBody body = {.row = G_MAXUINT32, .end_row = G_MAXUINT32};
+  RunBody body = {.row = G_MAXUINT32, .end_row = G_MAXUINT32, .caught_row = G_MAXUINT32, .caught = SIM_TIME_NEVER};
   for (guint32 i = 0; i < first->n_tasks; i++) {
     const RunTask *task = &first->tasks[i];
     if (task->micro >= micro)
@@ -230,9 +231,9 @@ static void move_tasks(RunClass *kept, const RunBody *body, guint64 more) {
       task->repeats += (guint32)more;
     if (task->row < body->end_row)
       continue;
+    task->issued += task->row < body->caught_row ? (SimTime)more * body->host_period : later;
     task->row += (guint32)more * (body->end_row - body->row);
     task->micro += task->micro >= 0 ? (gint32)(more * body->micros) : 0;
-    task->issued += (SimTime)more * body->host_period;
     task->start += later;
     task->end += later;
   }
@@ -272,7 +273,7 @@ static void move_exposures(RunClass *kept, const RunBody *body, guint64 more) {
 static void move_samples(RunClass *kept, const RunBody *body, guint64 more) {
   for (guint32 i = 0; i < kept->n_samples; i++)
     if (kept->samples[i].at >= body->watched)
-      kept->samples[i].at += (SimTime)more * body->host_period;
+      kept->samples[i].at += (SimTime)more * (kept->samples[i].at < body->caught ? body->host_period : body->period);
 }
 
 void run_count_move(RunClass *kept, const RunBody *body, guint64 more) {

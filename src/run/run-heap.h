@@ -66,6 +66,9 @@ struct RunHeap {
   SimTime device_time; /* host time that the device's allocator took, had all steps been played */
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
+  guint32 wait_step, wait_row; /* where the host last waited for all streams, to give the cache back */
+  guint32 peak_wait, oom_wait; /* row at which it last did in that step, when the peak was reached, when memory ran out;
+                                  PROGRAM_NONE: it had not */
   gboolean has_oom;
   RunOom oom;         /* but for the time */
   RunOutcome outcome; /* of the move that is made */

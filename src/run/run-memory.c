@@ -65,6 +65,10 @@ static guint64 device_used(const RunHeap *heap) {
   return heap->use->reserved + heap->outside;
 }
 
+static guint32 waited_at(const Move *move) {
+  return move->heap->wait_step == step_number(move) ? move->heap->wait_row : PROGRAM_NONE;
+}
+
 /* The first request that fails, before anything of it is taken. */
 static void run_out(const Move *move, const Request *request) {
   RunHeap *heap = move->heap;
@@ -73,6 +77,7 @@ static void run_out(const Move *move, const Request *request) {
   const ProgramRow *row = move->section != NULL ? &move->section->rows[move->index] : NULL;
   guint64 used = device_used(heap);
   heap->has_oom = heap->outcome.oom = TRUE;
+  heap->oom_wait = waited_at(move);
   if (BASE_TRACED(move->rank->play->traced, RUN_TRACE_OOM))
     run_trace_memory(move->rank, heap, RUN_TRACE_OOM);
   heap->oom = (RunOom){.step = step_number(move),
@@ -97,6 +102,7 @@ static inline void charge(const Move *move, MemTenant tenant, guint64 bytes, gui
     heap->outcome.peak = TRUE;
     heap->peak_step = step_number(move);
     heap->peak_row = move->index;
+    heap->peak_wait = waited_at(move);
   }
   guint64 used = device_used(heap);
   if (used > heap->device_peak) {
@@ -164,6 +170,10 @@ static void pass_all(const Move *move) {
 
 static guint32 retry(const Move *move, guint32 stream, const Request *request) {
   guint32 block;
+  if (!move->heap->has_oom) {
+    move->heap->wait_step = step_number(move);
+    move->heap->wait_row = move->index;
+  }
   pass_all(move);
   if (!mem_allocator_flush_and_take(move->heap->allocator, stream, request->bytes, &block)) {
     run_out(move, request);

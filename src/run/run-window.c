@@ -280,12 +280,17 @@ static gboolean shares_hold(const RunRank *rank, SimTime period, RunSettled *set
   return hold;
 }
 
-/* The host must not need longer for a body: what it is ahead would be used up. */
-static gboolean host_holds(const RunStep *step, SimTime period, RunSettled *settled) {
+/* The host must not need longer for a body: what it is ahead would be used up. Nor, where it needs less, may anything
+ * after the bodies hang on when it comes there. */
+static gboolean host_holds(const RunRank *rank, SimTime period, RunSettled *settled) {
+  const RunStep *step = rank->last;
   SimTime last = step->watched[2] - step->watched[1];
   if (last != step->watched[1] - step->watched[0])
     *settled = RUN_SETTLING;
-  return last <= period;
+  SimTime late = last < period ? run_window_late(rank) : 0;
+  if (late > 0)
+    *settled = RUN_SETTLING;
+  return last <= period && late <= period / MOST_HOST;
 }
 
 RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime **ret_busy) {
@@ -296,7 +301,7 @@ RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime *
   for (guint32 i = 0; i < play->n_ranks; i++) {
     const RunRank *rank = &play->ranks[i];
     if (!rank->window.found || !memory_settled(rank) || !shares_hold(rank, period, &settled) ||
-        !host_holds(rank->last, period, &settled))
+        !host_holds(rank, period, &settled))
       return RUN_UNSETTLED;
   }
   *ret_bytes = g_new0(guint64, play->system->n_links);
@@ -344,17 +349,25 @@ static void draw_levels(const RunRank *rank, RunClass *played) {
   played->oom.reserved = heap->oom.reserved;
 }
 
+/* By how much bodies put off what a host does at a row after them; `wait`: one before it, at which it waited for all
+ * streams. */
+static SimTime put_off(const RunRank *rank, const RunTable *table, guint32 row, guint32 wait, guint64 bodies) {
+  gboolean caught = row >= run_window_caught(table) || (wait != PROGRAM_NONE && wait >= table->watched[2]);
+  const SimTime *at = caught ? rank->window.starts : rank->last->watched;
+  return (SimTime)bodies * (at[2] - at[1]);
+}
+
 /* What the host did after the bodies it does later. */
 static void draw_moments(const RunRank *rank, guint64 bodies, RunClass *played) {
   const RunTable *tables = rank->play->tables[rank->rank->role];
   const RunHeap *heap = rank->memory.heap;
-  SimTime later = (SimTime)bodies * (rank->last->watched[2] - rank->last->watched[1]);
-  if (heap->peak_row >= tables[section_of(heap->peak_step)].watched[2])
-    played->peak_at += later;
-  const RunTable *table = &tables[section_of(heap->oom.step)];
+  const RunTable *table = &tables[section_of(heap->peak_step)];
+  if (heap->peak_row >= table->watched[2])
+    played->peak_at += put_off(rank, table, heap->peak_row, heap->peak_wait, bodies);
+  table = &tables[section_of(heap->oom.step)];
   if (!heap->has_oom || heap->oom.row < table->watched[2])
     return;
-  played->oom.at += later;
+  played->oom.at += put_off(rank, table, heap->oom.row, heap->oom_wait, bodies);
   played->oom.row += (guint32)bodies * (table->watched[2] - table->watched[1]);
 }
 
@@ -384,6 +397,8 @@ void run_windows_draw(const RunRank *rank, RunClass *played) {
                   .end = window->starts[2] - rank->before,
                   .period = window->starts[2] - window->starts[1],
                   .host_period = hosts[2] - hosts[1],
+                  .caught_row = run_window_caught(table),
+                  .caught = run_window_caught_at(rank),
                   .watched = hosts[2] - rank->before,
                   .micros = asked(rank->play)->body};
   if ((double)played->step + (double)more * (double)body.period >= (double)RUN_LONGEST) {

@@ -68,6 +68,14 @@ RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime *
 gboolean run_window_moves_alike(const ProgramRow *x, const ProgramRow *y);
 /* Whether host and compute take the same time for both bodies of the last step, to the picosecond. */
 gboolean run_window_keeps_step(const RunRank *rank);
+/* Of the last step of a rank whose host needs less for a body than its device does: the longest that anything after the
+ * bodies waited for the host alone, before the host first waited for the device; 0: counted, it goes as it was played.
+ * Cost: O(rows). */
+SimTime run_window_late(const RunRank *rank);
+/* The row after the bodies at which that is; PROGRAM_NONE: nowhere. When its wait is over in the last step, since that
+ * began. */
+guint32 run_window_caught(const RunTable *table);
+SimTime run_window_caught_at(const RunRank *rank);
 /* Makes the memory of all bodies, of windows that are as settled as that. FALSE: steps would wait for memory otherwise
  * than they did, or repeat elsewhere; or a rank gives what waits for a stream that its host gets ahead of, so that what
  * is free when in later bodies is not known. */

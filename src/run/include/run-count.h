@@ -5,11 +5,11 @@
  *   counted    0 1 2 2 2 2 2 … 2 3
  *
  * A number that grows by as much from the first play to the second as from the second to the third grows by as much
- * with every further body; a level (a peak, what is held between steps) must not grow at all. Times follow from each
- * other by sums and by the later of two, so a step's time is convex in the number of bodies, and three points on a line
- * go on as that line unless something slower than the body has been gaining on it: that could only be the host, which
- * therefore must not take longer for a body than the step grows by. Where any of this fails nothing is counted, and all
- * is played.
+ * with every further body; none may shrink, for that would end below nothing; a level (a peak, what is held between
+ * steps) must not grow at all. Times follow from each other by sums and by the later of two, so a step's time is convex
+ * in the number of bodies, and three points on a line go on as that line unless something slower than the body has been
+ * gaining on it: that could only be the host, which therefore must not take longer for a body than the step grows by.
+ * Where any of this fails nothing is counted, and all is played.
  *
  * Peaks of the allocator do not follow from this: tensors of later micro-batches may go on changing places in it, and
  * take larger blocks than in any of the three plays. Seen: gpt2-xl, paper, ZeRO-2, 4 sequences of 64 tokens, where
@@ -57,6 +57,8 @@ typedef struct {
   SimTime period;       /* that a body more puts off what follows */
   SimTime host_period;  /* that it puts off the host */
   SimTime watched;      /* when the host came to the end of it */
+  guint32 caught_row;   /* from here on a body more puts off the host by `period`; G_MAXUINT32: not known */
+  SimTime caught;       /* when it came there */
 } RunBody;
 
 /* Moves what comes after the body in a kept timeline, if any, by so many bodies more. */
