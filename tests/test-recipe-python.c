@@ -40,6 +40,7 @@ static void torchtitan(void) {
   expect(TITAN("training=TrainingConfig(local_batch_size=1, seq_len=2048)"),
          (const Said[]){{"training.activation_checkpointing", "every-2nd-matmul"},
                         {"training.loss", NULL},
+                        {"training.repeat_kv", NULL},
                         {"training.precision", "bf16"},
                         {"fsdp.wrap", "ends"},
                         {NULL, NULL}});

@@ -269,9 +269,17 @@ static gboolean give_early_stop(RecipeReading *reading, GError **error) {
                      error);
 }
 
+/* Its models copied keys and values to every head until files of Python came, a month later. Context ranks exchange the
+ * copies, which is not played. */
+static gboolean give_repeat(RecipeReading *reading, GError **error) {
+  gboolean around = recipe_gives(reading, "parallel.context", NULL) && !recipe_gives(reading, "parallel.context", "1");
+  return around || recipe_torchtitan_is_python(reading) ||
+         recipe_give(reading, NULL, "training.repeat_kv", "yes", "repeat_kv, until 2026-01-27", error);
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
   return give_early_stop(reading, error) && recipe_float8_finish(reading, error) && give_style(reading, error) &&
-         give_loss(reading, error) && recipe_torchtitan_axes(reading, error) &&
+         give_loss(reading, error) && recipe_torchtitan_axes(reading, error) && give_repeat(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }
