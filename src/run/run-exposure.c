@@ -61,23 +61,30 @@ static void sort_by_start(GArray *rows) {
     g_array_sort(rows, by_start);
 }
 
-static guint count_rows(const RunStep *step, ProgramKind kind) {
-  guint n = 0;
-  for (guint32 i = 0; i < step->table->section->n_rows; i++)
-    n += run_row(step, i)->kind == kind;
-  return n;
+static GArray *ran_new(guint32 most) {
+  GArray *ran = g_array_sized_new(FALSE, FALSE, sizeof(Ran), most);
+  g_array_set_size(ran, most);
+  return ran;
 }
 
-static GArray *rows_that_ran(const RunStep *step, ProgramKind kind) {
-  guint n = count_rows(step, kind);
-  GArray *rows = g_array_sized_new(FALSE, FALSE, sizeof(Ran), n);
-  g_array_set_size(rows, n);
-  Ran *ran = (Ran *)(gpointer)rows->data;
-  for (guint32 i = 0; i < step->table->section->n_rows; i++)
-    if (run_row(step, i)->kind == kind)
-      *ran++ = (Ran){i, *run_row_start(step, i), run_row_end(step, i)};
-  sort_by_start(rows);
-  return rows;
+static Ran row_that_ran(const RunStep *step, guint32 row) {
+  return (Ran){row, *run_row_start(step, row), run_row_end(step, row)};
+}
+
+static void find_rows_that_ran(const RunStep *step, GArray **ret_computes, GArray **ret_collectives) {
+  const ProgramSection *section = step->table->section;
+  *ret_computes = ran_new(section->n_rows - step->table->n_calls);
+  *ret_collectives = ran_new(step->table->n_calls);
+  Ran *compute = (Ran *)(gpointer)(*ret_computes)->data, *collective = (Ran *)(gpointer)(*ret_collectives)->data;
+  const Ran *first = compute;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].kind == PROGRAM_COMPUTE)
+      *compute++ = row_that_ran(step, i);
+    else if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+      *collective++ = row_that_ran(step, i);
+  g_array_set_size(*ret_computes, (guint)(compute - first));
+  sort_by_start(*ret_computes);
+  sort_by_start(*ret_collectives);
 }
 
 /* The collective among a row's needs that ended last, after `after` and after *ret (a row, or PROGRAM_NONE). */
@@ -295,8 +302,7 @@ static void measure_bodies(const Analysis *analysis) {
 void run_exposure(RunRank *rank, gboolean keep, RunClass *ret) {
   Analysis analysis = {.step = rank->last, .start = rank->before, .end = rank->last->end, .keep = keep, .ret = ret};
   BaseSpan window = {analysis.start, analysis.end};
-  analysis.computes = rows_that_ran(rank->last, PROGRAM_COMPUTE);
-  analysis.collectives = rows_that_ran(rank->last, PROGRAM_COLLECTIVE);
+  find_rows_that_ran(rank->last, &analysis.computes, &analysis.collectives);
   analysis.cuts = g_array_new(FALSE, FALSE, sizeof(SimTime));
   analysis.stages = g_array_new(FALSE, FALSE, sizeof(guint32));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
