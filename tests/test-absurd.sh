@@ -74,8 +74,8 @@ try() {
   if [[ $3 == *:\ * ]]; then # VERB: SETTING
     read -ra words <<<"${3%%: *} $2.ini"
     settings=(-s "${3#*: }=$4")
-    [[ ${3%%: *} != plot* ]] || words+=(-o "$room/t.svg")
-    [[ ${3%%: *} == fit* ]] || words+=(--db "$room/$count.db")
+    [[ ${3%%: *} != @(plot|report)* ]] || words+=(-o "$room/t.svg")
+    [[ ${3%%: *} == @(fit|layers|export|trace)* ]] || words+=(--db "$room/$count.db")
   fi
   (
     ulimit -c 0 -t "$SECONDS_MOST"
@@ -241,11 +241,16 @@ of_lines() { printf 'paper\0lines\0%s\0' "$@"; }
 # What each alone is fine with may not be together: a value may hold further settings, after blanks.
 together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0' "$framework" "$@"; done; }
 # Verbs that play a step again and again.
-for verb in explain advise stages "plot tornado" "fit --vary micro_batch" "fit --vary layers" "fit --vary nodes"; do
+for verb in explain advise stages report "compare -t dgx-h100 -t dgx-a100" "plot tornado" "fit --vary micro_batch" \
+  "fit --vary layers" "fit --vary nodes"; do
   printf 'fsdp2\0%s: model.layers\00010000\0' "$verb"
   [ "$extent" = fast ] || printf 'fsdp2\0%s: training.gradient_accumulation\0001000000\0' "$verb"
 done >>cases
 if [ "$extent" != fast ]; then
+  # Those that play it once, or not at all.
+  for verb in layers "export --as torchtitan" trace "plot memory"; do
+    printf 'fsdp2\0%s: model.layers\00010000\0' "$verb"
+  done >>cases
   {
     together cluster.nodes '65536 cluster.gpus_per_node=576'
     together model.layers '10000 training.gradient_accumulation=1000000'

@@ -135,6 +135,10 @@ cp a.db key.db && sqlite3 key.db "update run set run_key = '77777777' || substr(
 refuses "no run to explain, though a key begins so" 'no run is "77"' explain 77 --db key.db
 says "a run by its key" 'step' compare 77777777 2 --db key.db
 refuses "a figure of none" 'did you mean "network_bandwidth"' explain a.ini --set what_if.network_bandwith=2
+for verb in "report -o p.html" "compare -t dgx-h100 -t dgx-a100" "compare -s training.micro_batch=2"; do
+  # shellcheck disable=SC2086
+  refuses "a deep model played again and again" 'again and again' $verb a.ini --db a.db --set model.layers=1025
+done
 says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
 refuses "layers explains nothing" 'Unknown option --explain' layers a.ini --explain
 refuses "layers plays nothing" 'Unknown option --fold' layers a.ini --fold=off

@@ -144,9 +144,10 @@ static RunReport *find(const Compare *asked, const char *database, guint n, gint
   g_autoptr(StoreDb) there = store_db_open_existing(database, NULL);
   gboolean alone = length(asked->words) == 1 || side_of(asked->sets != NULL ? asked->sets[0] : "") >= 0;
   RunReport *report = NULL;
-  if (alone && cli_workload_plays(&one) && there != NULL && store_db_find(there, name, &kept, NULL)) {
+  gboolean small = cli_find_small(&one, database, name, error);
+  if (small && alone && cli_workload_plays(&one) && there != NULL && store_db_find(there, name, &kept, NULL)) {
     report = play_again(&one, database, kept, ret_run_id, error);
-  } else {
+  } else if (small) {
     g_autoptr(StoreDb) db = cli_find_run(&one, database, name, ret_run_id, error);
     report = db != NULL ? load_whole(db, *ret_run_id, &asked->twins.study, error) : NULL;
   }

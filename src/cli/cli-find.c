@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "conf-path.h"
+#include "study-trial.h"
 
 /* What only a run in the database is called: "last", an id, the beginning of a key. */
 static gboolean names_run(const char *name) {
@@ -126,4 +127,10 @@ Study *cli_find_or_open(const CliWorkload *how, const char *database, const char
     return cli_open_study(&how->settings, name, error);
   g_autoptr(Study) study = cli_find_study(db, run_id, what, error);
   return study != NULL && cli_settings_lay(&how->settings, study, error) ? g_steal_pointer(&study) : NULL;
+}
+
+gboolean cli_find_small(const CliWorkload *how, const char *database, const char *name, GError **error) {
+  gboolean kept = FALSE;
+  g_autoptr(Study) study = cli_find_or_open(how, database, name, "cannot be played again", &kept, NULL);
+  return study == NULL || (kept && !cli_workload_plays(how)) || study_trials_check(study, error);
 }

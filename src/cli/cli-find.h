@@ -24,3 +24,6 @@ Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **err
 /* A run of the database as its study, or else the workload with what is laid over it; *ret_kept: which of them. */
 Study *cli_find_or_open(const CliWorkload *how, const char *database, const char *name, const char *what,
                         gboolean *ret_kept, GError **error);
+/* FALSE: the name is no run of the database but a workload too large to be played again and again, as pages and
+ * comparisons do (study_trials_check). Of what cannot be opened a play says why. */
+gboolean cli_find_small(const CliWorkload *how, const char *database, const char *name, GError **error);

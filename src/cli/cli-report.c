@@ -70,7 +70,9 @@ static Played *play(StoreDb *db, gint64 run_id, const StudyOptions *how, GError 
 static gboolean gather(const Page *asked, const char *database, GArray *runs, GPtrArray *all, GError **error) {
   for (guint i = 0; asked->words[i] != NULL; i++) {
     ReportPageRun run = {0};
-    g_autoptr(StoreDb) db = cli_find_run(&asked->workload, database, asked->words[i], &run.run_id, error);
+    g_autoptr(StoreDb) db = cli_find_small(&asked->workload, database, asked->words[i], error)
+                                ? cli_find_run(&asked->workload, database, asked->words[i], &run.run_id, error)
+                                : NULL;
     Played *played = db != NULL ? play(db, run.run_id, &asked->workload.twins.study, error) : NULL;
     if (played == NULL)
       return FALSE;
