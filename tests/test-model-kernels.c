@@ -7,6 +7,7 @@
 #include "kernel-op.h"
 #include "model-host.h"
 #include "model-optimizer.h"
+#include "model-train.h"
 
 static guint64 bytes_of_op(const ModelOp *ops, guint n, const char *name) {
   for (guint i = 0; i < n; i++)
@@ -153,7 +154,8 @@ static guint64 bytes_made(const ModelUnit *unit) {
 /* Liger's kernels beside others of one kernel each move the same bytes, and make fewer tensors: the gradients of gate
  * and up, 2 · 160 elements a token, lie where these did, those of both norms, 2 · 64, where those of what they made
  * did; queries and keys, 64 + 32, are turned where they lie, and so are their gradients. LayerNorm makes its own, and
- * a plain MLP. Halves of a joined output are copied first, and their gradients joined. */
+ * a plain MLP. Frozen, norms hand gradients down still. Halves of a joined output are copied first, and their gradients
+ * joined. */
 static void liger_works_in_place(void) {
   const guint64 t = 128;
   ModelShape shape = small_llama;
@@ -171,6 +173,12 @@ static void liger_works_in_place(void) {
                     bytes_of_op(apart->backward, apart->n_backward, backwards[i]));
   }
   CU_ASSERT_EQUAL(model_unit_saved_bytes(placed), model_unit_saved_bytes(apart));
+  model_unit_train(placed, MODEL_FROZEN);
+  model_unit_train(apart, MODEL_FROZEN);
+  CU_ASSERT_EQUAL(placed->n_backward, apart->n_backward);
+  CU_ASSERT_EQUAL(model_unit_saved_bytes(placed), model_unit_saved_bytes(apart));
+  for (gsize i = 0; i < G_N_ELEMENTS(backwards); i++)
+    CU_ASSERT_TRUE(has_op(placed->backward, placed->n_backward, backwards[i]));
 
   fused.projections = liger.projections = MODEL_PROJECTIONS_JOINED;
   g_autoptr(ModelUnit) joined = model_unit_new(&shape, &fused, 1, MODEL_UNIT_LAYER);

@@ -112,6 +112,17 @@ static void copies_live_as_autograd_and_cache_say(void) {
   }
 }
 
+/* Of adapters of rank 8 the trained matrices are cast and cached, 8 · (64 + 64) elements of each of four projections of
+ * 64 · 64 and 8 · (64 + 128) of three of 64 · 128; frozen ones go with their layer, the head's is alone by then. */
+static void frozen_copies_are_not_cached(void) {
+  gint64 left = 0;
+  guint64 adapters = 2 * (4 * 8 * (64 + 64) + 3 * 8 * (64 + 128));
+  g_autoptr(Program) program = planned("parallel.framework=fsdp2", "training.activation_checkpointing=full",
+                                       "training.trainable=lora:8:all-linear");
+  CU_ASSERT_EQUAL(most_copies(program, PROGRAM_FORWARD, &left), LAYERS * adapters + HEAD_COPY);
+  CU_ASSERT_EQUAL(left, 0);
+}
+
 static void refuses_by_name(void) {
   static const struct {
     const char *sets[3], *named;
@@ -143,6 +154,7 @@ int main(void) {
                      (HarnessCase[]){{"gathers four bytes", gathers_four_bytes},
                                      {"matrices alone are cast", matrices_alone_are_cast},
                                      {"copies live as autograd and cache say", copies_live_as_autograd_and_cache_say},
+                                     {"frozen copies are not cached", frozen_copies_are_not_cached},
                                      {"refuses by name", refuses_by_name},
                                      {NULL, NULL}});
 }

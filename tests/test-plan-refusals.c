@@ -210,6 +210,7 @@ static const Refusal refusals[] = {
     {"ddp", {"parallel.zero_stage=0", "training.compile_graph=model", "training.compile=yes"}, NULL},
     {"fsdp2", {"training.repeat_kv=yes", "parallel.context=2"}, "keys and values that context ranks exchange"},
     {"fsdp2", {"training.repeat_kv=yes"}, NULL},
+    {"fsdp2", {"training.repeat_kv=without-context", "parallel.context=2"}, NULL},
     {"fsdp2", {"training.compile_graph=model", "training.compile=yes"}, "one graph is of framework ddp"},
     {"fsdp2", {"training.precision=fp8", "training.fp8_scaling=mxfp8"}, "this one has 9.0"},
 };

@@ -300,7 +300,7 @@ static void torchtune(void) {
                         {"fsdp.wrap", "ends"},
                         {"training.optimizer_style", "fused"},
                         {"training.sequence_length", "2048"},
-                        {"training.repeat_kv", "yes"},
+                        {"training.repeat_kv", "without-context"},
                         {"training.activation_checkpointing", "none"},
                         {"training.trainable", NULL},
                         {NULL, NULL}});

@@ -13,6 +13,7 @@ static const char *const later_scalings[] = {"blockwise", "nvfp4", NULL};
 static const char *const packing_names[] = {"full", "packed", "padded", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", "liger", NULL}; /* as ModelKernels */
+static const char *const repeat_names[] = {"no", "yes", "without-context", NULL};           /* as ModelRepeat */
 static const char *const graph_names[] = {"layer", "model", NULL};                          /* as ModelGraph */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", "qkv", NULL};
@@ -63,11 +64,13 @@ static const BaseField keys[] = {
         .help = "the host waits for the GPU before each layer's flash attention, as Transformers does, which reads "
                 "whether positions are packed (_is_packed_sequence: with one sequence in a micro-batch; before 4.53 "
                 "with any number)"),
-    KEY("repeat_kv", BASE_FLAG, recipe.repeats_kv, .initial = "no",
+    KEY("repeat_kv", BASE_NAME, recipe.repeats_kv, .initial = "no", .names = repeat_names,
         .help = "of fewer key heads than heads: keys and values are copied out to every head before flash attention, "
                 "which keeps the copies, as callers of PyTorch's scaled_dot_product_attention do that do not ask for "
                 "enable_gqa (torchtitan until 2026, torchtune, KempnerForge, OLMo-core compiled, litgpt, Transformers' "
-                "sdpa); no: the kernel shares them, as flash-attn's own functions do"),
+                "sdpa); no: the kernel shares them, as flash-attn's own functions do; without-context: yes, but where "
+                "context "
+                "ranks exchange keys and values, which are then those of the model's own heads (what recipes say)"),
     KEY("use_cache", BASE_FLAG, recipe.use_cache, .initial = "no",
         .help = "layers' keys and values are among the model's outputs, and the training loop holds these, with their "
                 "logits, until the next forward returns (Transformers' config.use_cache, in loops that keep `outputs`, "

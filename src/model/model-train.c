@@ -17,9 +17,9 @@ static gboolean makes_gradient(const ModelUnit *unit, const ModelOp *op) {
          (op->also_gradient_of >= 0 && !unit->parameters[op->also_gradient_of].frozen);
 }
 
-/* An operation that makes weights' gradients and nothing else. */
+/* An operation that makes weights' gradients and nothing else, nor hands one down where it lay. */
 static gboolean is_gradient_alone(const ModelOp *op) {
-  return op->gradient_of >= 0 && op->writes == 0;
+  return op->gradient_of >= 0 && op->writes == 0 && op->for_gradient.launches == 0;
 }
 
 /* Whether it is wanted: for a weight's gradient, for a tensor that it writes, or that it changes in place. */

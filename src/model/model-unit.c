@@ -130,11 +130,22 @@ guint64 model_unit_elements(const ModelUnit *unit) {
   return elements;
 }
 
-guint64 model_unit_cast_elements(const ModelUnit *unit) {
+static guint64 cast_elements(const ModelUnit *unit, gboolean frozen_alone) {
   guint64 elements = 0;
-  for (guint i = 0; i < unit->n_parameters; i++)
-    elements += unit->parameters[i].uncast || unit->parameters[i].packed ? 0 : unit->parameters[i].elements;
+  for (guint i = 0; i < unit->n_parameters; i++) {
+    const ModelParameter *parameter = &unit->parameters[i];
+    if (!parameter->uncast && !parameter->packed && (parameter->frozen || !frozen_alone))
+      elements += parameter->elements;
+  }
   return elements;
+}
+
+guint64 model_unit_cast_elements(const ModelUnit *unit) {
+  return cast_elements(unit, FALSE);
+}
+
+guint64 model_unit_cast_frozen(const ModelUnit *unit) {
+  return cast_elements(unit, TRUE);
 }
 
 guint64 model_unit_constants(const ModelUnit *unit) {

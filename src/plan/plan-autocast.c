@@ -8,22 +8,29 @@
 struct PlanAutocast {
   PlanWalk *walk;
   gboolean caches;
-  guint32 *weights, *weight_ops; /* by unit: tensor of its 16-bit copies (PROGRAM_NONE: it has none), and their cast */
-  guint32 *parts, *part_ops;     /* by parameter: its gradient as backward makes it, and its cast */
+  guint32 *weights, *frozen; /* by unit: tensors of its 16-bit copies; PROGRAM_NONE: it has none */
+  guint32 *weight_ops;       /* by unit: their cast */
+  guint32 *parts, *part_ops; /* by parameter: its gradient as backward makes it, and its cast */
 };
+
+static guint32 copies(PlanWalk *walk, guint64 elements, guint32 compute_bytes) {
+  return elements == 0
+             ? PROGRAM_NONE
+             : program_builder_tensor(walk->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
+}
 
 static void add_weights(PlanAutocast *autocast, guint32 bytes, guint32 compute_bytes) {
   PlanWalk *walk = autocast->walk;
   autocast->weights = g_new(guint32, walk->n_units);
+  autocast->frozen = g_new(guint32, walk->n_units);
   autocast->weight_ops = g_new(guint32, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
-    guint64 elements = model_unit_cast_elements(walk->units[u].unit);
-    autocast->weights[u] = PROGRAM_NONE;
-    if (elements == 0)
-      continue;
-    autocast->weights[u] =
-        program_builder_tensor(walk->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
-    autocast->weight_ops[u] = program_builder_memory_op(walk->builder, elements * (bytes + compute_bytes));
+    const ModelUnit *unit = walk->units[u].unit;
+    guint64 elements = model_unit_cast_elements(unit), frozen = model_unit_cast_frozen(unit);
+    autocast->weights[u] = copies(walk, elements - frozen, compute_bytes);
+    autocast->frozen[u] = copies(walk, frozen, compute_bytes);
+    if (elements > 0)
+      autocast->weight_ops[u] = program_builder_memory_op(walk->builder, elements * (bytes + compute_bytes));
   }
 }
 
@@ -45,6 +52,7 @@ void plan_autocast_free(PlanAutocast *autocast) {
   if (autocast == NULL)
     return;
   g_free(autocast->weights);
+  g_free(autocast->frozen);
   g_free(autocast->weight_ops);
   g_free(autocast->parts);
   g_free(autocast->part_ops);
@@ -52,7 +60,7 @@ void plan_autocast_free(PlanAutocast *autocast) {
 }
 
 static gboolean has_copies(const PlanAutocast *autocast, guint32 unit) {
-  return autocast != NULL && autocast->weights[unit] != PROGRAM_NONE;
+  return autocast != NULL && (autocast->weights[unit] != PROGRAM_NONE || autocast->frozen[unit] != PROGRAM_NONE);
 }
 
 static gboolean drops_copies(const PlanAutocast *autocast, guint32 unit) {
@@ -62,11 +70,22 @@ static gboolean drops_copies(const PlanAutocast *autocast, guint32 unit) {
          (layer >= 0 && plan_checkpointing_whole(&walk->recipe->checkpointing, (guint32)layer));
 }
 
+static void take(PlanAutocast *autocast, guint32 copies) {
+  if (copies != PROGRAM_NONE)
+    plan_walk_take(autocast->walk, copies);
+}
+
+static void give(PlanAutocast *autocast, guint32 copies) {
+  if (copies != PROGRAM_NONE)
+    plan_walk_give(autocast->walk, copies, PROGRAM_NONE);
+}
+
 static void cast_weights(PlanAutocast *autocast, guint32 unit, ProgramPhase phase) {
   PlanWalk *walk = autocast->walk;
   program_builder_context(walk->builder, phase, walk->units[unit].layer, (gint32)walk->micro);
   plan_walk_pass(walk, walk->stream, "cast weights", autocast->weight_ops[unit]);
-  plan_walk_take(walk, autocast->weights[unit]);
+  take(autocast, autocast->weights[unit]);
+  take(autocast, autocast->frozen[unit]);
 }
 
 void plan_autocast_before_unit(PlanAutocast *autocast, guint32 unit, PlanPass pass) {
@@ -81,16 +100,18 @@ void plan_autocast_before_unit(PlanAutocast *autocast, guint32 unit, PlanPass pa
 void plan_autocast_after_unit(PlanAutocast *autocast, guint32 unit, PlanPass pass) {
   if (!has_copies(autocast, unit))
     return;
-  gboolean read = pass == PLAN_FORWARD ? !autocast->caches && drops_copies(autocast, unit)
+  gboolean read = pass == PLAN_FORWARD ? drops_copies(autocast, unit)
                                        : pass == PLAN_BACKWARD && plan_walk_has_backward(autocast->walk, unit);
   if (read)
-    plan_walk_give(autocast->walk, autocast->weights[unit], PROGRAM_NONE);
+    give(autocast, autocast->frozen[unit]);
+  if (read && !(pass == PLAN_FORWARD && autocast->caches))
+    give(autocast, autocast->weights[unit]);
 }
 
 void plan_autocast_forward_ended(PlanAutocast *autocast) {
   for (guint32 u = 0; autocast != NULL && autocast->caches && u < autocast->walk->n_units; u++)
     if (has_copies(autocast, u) && drops_copies(autocast, u))
-      plan_walk_give(autocast->walk, autocast->weights[u], PROGRAM_NONE);
+      give(autocast, autocast->weights[u]);
 }
 
 void plan_autocast_gradient(PlanAutocast *autocast, const PlanGradient *gradient) {

@@ -8,7 +8,8 @@
  * A linear layer keeps for backward what it multiplied, the copy. Of what runs again nothing is kept: it is cast again
  * with its backward. What forward's copies then live for is the cache: autocast keeps those of leaves that require
  * gradients (parameters, as DDP and FSDP2 have them) until it ends, after forward; those of views (FSDP1's, of the flat
- * parameter) it does not. Source: ATen/autocast_mode.cpp, cached_cast; FlatParamHandle._use_unsharded_views. */
+ * parameter) and of what is frozen it does not. Source: ATen/autocast_mode.cpp, cached_cast;
+ * FlatParamHandle._use_unsharded_views. */
 #pragma once
 
 #include "plan-walk.h"

@@ -335,7 +335,10 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
-  if (given->model->repeats_kv && recipe->axes.layout.degree[LAYOUT_CONTEXT] > 1)
+  gboolean around = recipe->axes.layout.degree[LAYOUT_CONTEXT] > 1;
+  if (given->model->repeats_kv == MODEL_REPEAT_WITHOUT_CONTEXT)
+    given->model->repeats_kv = around ? MODEL_REPEAT_NO : MODEL_REPEAT_YES;
+  if (given->model->repeats_kv == MODEL_REPEAT_YES && around)
     return conf_settings_fail(given->settings, "training.repeat_kv", error,
                               "keys and values that context ranks exchange are those of the model's own heads");
   if (given->model->graph != MODEL_GRAPH_LAYER && recipe->framework != PLAN_DDP)

@@ -272,9 +272,8 @@ static gboolean give_early_stop(RecipeReading *reading, GError **error) {
 /* Its models copied keys and values to every head until files of Python came, a month later. Context ranks exchange the
  * copies, which is not played. */
 static gboolean give_repeat(RecipeReading *reading, GError **error) {
-  gboolean around = recipe_gives(reading, "parallel.context", NULL) && !recipe_gives(reading, "parallel.context", "1");
-  return around || recipe_torchtitan_is_python(reading) ||
-         recipe_give(reading, NULL, "training.repeat_kv", "yes", "repeat_kv, until 2026-01-27", error);
+  return recipe_torchtitan_is_python(reading) ||
+         recipe_give(reading, NULL, "training.repeat_kv", "without-context", "repeat_kv, until 2026-01-27", error);
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {

@@ -196,9 +196,8 @@ static gboolean finish(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "parallel.framework", "fsdp2", "fully_shard around each layer", error) &&
          recipe_give(reading, NULL, "parallel.zero_stage", "3", "fully_shard", error) &&
          recipe_give(reading, NULL, "fsdp.wrap", "block", "each layer", error) &&
-         (recipe_gives(reading, "parallel.context", NULL) ||
-          recipe_give(reading, NULL, "training.repeat_kv", "yes", "keys and values are expanded to every head",
-                      error)) &&
+         recipe_give(reading, NULL, "training.repeat_kv", "without-context",
+                     "keys and values are expanded to every head", error) &&
          recipe_give(reading, NULL, "training.optimizer_style", "foreach", "torch's default", error);
 }
 

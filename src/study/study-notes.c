@@ -48,8 +48,7 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
       [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones",
       [MODEL_KERNELS_RMS_NORM] = "norms run as one kernel each, rotary embedding and activations as separate ones",
       [MODEL_KERNELS_LIGER] =
-          "norms, rotary embedding and gated activations are Liger-Kernel's: one kernel each, most in "
-          "place"};
+          "norms, rotary embedding and gated activations run as one kernel each, in place (Liger-Kernel)"};
   note(notes, "%s", kernels[walk->model_recipe.kernels]);
   if (walk->shape.dropout > 0 && walk->model_recipe.dropout == walk->shape.dropout)
     note(notes, "dropout %g everywhere is the largest of config.json; training.dropout = 0 leaves it out",

@@ -67,6 +67,7 @@ typedef enum {
 } ModelKernels;
 /* What torch.compile makes a graph of. */
 typedef enum { MODEL_GRAPH_LAYER, MODEL_GRAPH_MODEL } ModelGraph;
+typedef enum { MODEL_REPEAT_NO, MODEL_REPEAT_YES, MODEL_REPEAT_WITHOUT_CONTEXT } ModelRepeat;
 /* How a framework's model turns queries and keys where no kernel does it at once. */
 typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;
 
@@ -75,15 +76,15 @@ typedef struct ModelRecipe {
   guint64 decoder_length;              /* tokens of a decoder's sequence beside an encoder's; 0: none, or not stated */
   int packing;                         /* ModelPacking */
   guint64 sample_mean, sample_longest; /* tokens of a sample; 0: not stated */
-  int precision; /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
+  int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
                      layers' matmuls over operands that are cast for them */
-  int attention; /* ModelAttention */
-  int flash;     /* ModelFlash; where attention is flash */
-  gboolean repeats_kv; /* keys and values are copied out to every head that shares them before flash attention, which
-                          eager always does */
-  double dropout;      /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
+  int attention;  /* ModelAttention */
+  int flash;      /* ModelFlash; where attention is flash */
+  int repeats_kv; /* ModelRepeat: keys and values are copied out to every head that shares them before flash attention,
+                     which eager always does; settled to no or yes with the axes */
+  double dropout; /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
-  int loss;            /* ModelLoss */
+  int loss;       /* ModelLoss */
   guint64 loss_metrics; /* cross-entropies of the logits that the trainer computes after each micro-batch, beside the
                            loss; their sums over ranks are the plan's */
   int projections;      /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */

@@ -272,6 +272,8 @@ guint64 model_unit_elements(const ModelUnit *unit);
 /* Elements that autocast over fp32 parameters casts, a tied table as the head's: of what is neither uncast nor packed.
  */
 guint64 model_unit_cast_elements(const ModelUnit *unit);
+/* Of these, what is frozen. */
+guint64 model_unit_cast_frozen(const ModelUnit *unit);
 /* Bytes of constants beside them. */
 guint64 model_unit_constants(const ModelUnit *unit);
 /* Bytes of a set of the unit's tensors. */

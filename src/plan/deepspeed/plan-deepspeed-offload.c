@@ -52,7 +52,7 @@ static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
 }
 
 static guint32 take_copy(PlanDeepspeedEngine *engine, const char *name, MemTenant tenant, guint64 bytes) {
-  guint32 copy = program_builder_tensor(engine->builder, name, tenant, bytes, 0);
+  guint32 copy = program_builder_tensor(engine->builder, name, (guint8)tenant, bytes, 0);
   plan_walk_take(engine->walk, copy);
   return copy;
 }

@@ -28,8 +28,8 @@ void study_watch_expect(StudyWatch *watch, guint64 plays);
 void study_watch_done(StudyWatch *watch);
 
 /* FALSE with advice where the step is too large to be played again and again (study-size.h), as explain, advise, fit,
- * stages, plot tornado, compare and a run's page do. Nothing is played for it; what cannot be played at all passes, for
- * a play says why. */
+ * stages, plot tornado, and of what is not a kept run compare and a run's page do. Nothing is played for it; what
+ * cannot be played at all passes, for a play says why. */
 gboolean study_trials_check(const Study *study, GError **error);
 
 /* Of StudyTrial, which it frees. */
