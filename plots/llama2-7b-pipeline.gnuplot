@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1136 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-pipeline.png'
-set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1044.19 ms (952 to 1321 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
+set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1044.19 ms (954 to 1327 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
 set xlabel 'time since the start of the step, ms'
 set xrange [0:1044.19339]
 set yrange [-0.6:7.6]

@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,784 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-timeline-zero2.png'
-set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 627.50 ms (578 to 708 ms) a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 627.50 ms (579 to 729 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
 set xrange [0:627.497614]
 set yrange [-0.6:2.6]

@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,828 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-timeline-zero3.png'
-set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 606.98 ms (559 to 685 ms) a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 606.98 ms (560 to 705 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
 set xrange [0:606.980441]
 set yrange [-0.6:2.6]

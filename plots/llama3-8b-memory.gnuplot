@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,960 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-memory.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1239.34 ms (1112 to 1399 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 39.02 GiB, at 341.51 ms'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1239.34 ms (1112 to 1439 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 39.02 GiB, at 341.51 ms'
 set xlabel 'time since the start of the step as the GPU comes to it, ms'
 set ylabel 'memory per GPU, GiB'
 set xrange [0:1239.34029]

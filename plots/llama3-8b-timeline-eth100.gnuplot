@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1048 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-timeline-eth100.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb in 2 nodes: 7832.74 ms (7607 to 11745 ms) a step'."\n".'16 ranks, all alike'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb in 2 nodes: 7832.74 ms (7609 to 11593 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
 set xrange [0:7832.74438]
 set yrange [-0.6:5.6]
