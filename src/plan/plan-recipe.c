@@ -316,9 +316,32 @@ static gboolean check_paged(const PlanGiven *given, const PlanRecipe *recipe, GE
   return TRUE;
 }
 
+/* What of the model's own keys a framework cannot have. */
+static gboolean check_model(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const PlanPolicy *policy = &plan_policies[recipe->framework];
+  gboolean around = recipe->axes.layout.degree[LAYOUT_CONTEXT] > 1;
+  const char *waits = recipe->distributed_debug != PLAN_DEBUG_OFF ? "parallel.distributed_debug"
+                      : given->model->attention_waits             ? "training.attention_waits"
+                                                                  : NULL;
+  if (policy->hostless && waits != NULL)
+    return conf_settings_fail(given->settings, waits, error,
+                              "framework %s has no host that could wait; the others have", policy->name);
+  if (given->model->repeats_kv == MODEL_REPEAT_WITHOUT_CONTEXT)
+    given->model->repeats_kv = around ? MODEL_REPEAT_NO : MODEL_REPEAT_YES;
+  if (given->model->repeats_kv == MODEL_REPEAT_YES && around)
+    return conf_settings_fail(given->settings, "training.repeat_kv", error,
+                              "keys and values that context ranks exchange are those of the model's own heads");
+  return given->model->graph == MODEL_GRAPH_LAYER || recipe->framework == PLAN_DDP ||
+         conf_settings_fail(given->settings, "training.compile_graph", error,
+                            "framework %s cuts the model's graph at its hooks; one graph is of framework ddp",
+                            policy->name);
+}
+
+/* Texts among the framework's own keys are its resolve's to free, so that nothing may be refused between. */
 static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
-  if ((!policy->offloads && !refuse_offload(given->settings, recipe, error)) || !check_optimizer(given, recipe, error))
+  if ((!policy->offloads && !refuse_offload(given->settings, recipe, error)) ||
+      !check_optimizer(given, recipe, error) || !check_model(given, recipe, error))
     return FALSE;
   if (policy->schema != NULL &&
       !conf_settings_fill(given->settings, policy->schema, (char *)recipe + policy->options, error))
@@ -327,24 +350,8 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
   plan_axes_share(recipe, &given->model->share);
   if (given->model->loss == MODEL_LOSS_DEFAULT)
     given->model->loss = policy->loss;
-  const char *waits = recipe->distributed_debug != PLAN_DEBUG_OFF ? "parallel.distributed_debug"
-                      : given->model->attention_waits             ? "training.attention_waits"
-                                                                  : NULL;
-  if (policy->hostless && waits != NULL)
-    return conf_settings_fail(given->settings, waits, error,
-                              "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
-  gboolean around = recipe->axes.layout.degree[LAYOUT_CONTEXT] > 1;
-  if (given->model->repeats_kv == MODEL_REPEAT_WITHOUT_CONTEXT)
-    given->model->repeats_kv = around ? MODEL_REPEAT_NO : MODEL_REPEAT_YES;
-  if (given->model->repeats_kv == MODEL_REPEAT_YES && around)
-    return conf_settings_fail(given->settings, "training.repeat_kv", error,
-                              "keys and values that context ranks exchange are those of the model's own heads");
-  if (given->model->graph != MODEL_GRAPH_LAYER && recipe->framework != PLAN_DDP)
-    return conf_settings_fail(given->settings, "training.compile_graph", error,
-                              "framework %s cuts the model's graph at its hooks; one graph is of framework ddp",
-                              policy->name);
   return (policy->resolve == NULL || policy->resolve(given, recipe, error)) && check_paged(given, recipe, error) &&
          plan_outputs_check(given, recipe, error);
 }
