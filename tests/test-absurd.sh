@@ -247,8 +247,10 @@ for verb in explain advise stages report "compare -t dgx-h100 -t dgx-a100" "plot
   [ "$extent" = fast ] || printf 'fsdp2\0%s: training.gradient_accumulation\0001000000\0' "$verb"
 done >>cases
 if [ "$extent" != fast ]; then
-  # Those that play it once, or not at all.
-  for verb in layers "export --as torchtitan" trace "plot memory"; do
+  # Those that play it once, which takes most of the limit, or not at all.
+  once=(trace "plot memory")
+  [ "$extent" = whole ] || once=()
+  for verb in layers "export --as torchtitan" "${once[@]}"; do
     printf 'fsdp2\0%s: model.layers\00010000\0' "$verb"
   done >>cases
   {

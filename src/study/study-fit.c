@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Doubling until it no longer fits, then bisection; of layers along the line that their memory keeps to. */
+/* Doubling until it no longer fits, then bisection. */
 #include "study-fit.h"
 
 #include <string.h>
@@ -43,29 +43,15 @@ static RunReport *try_value(const Search *search, guint64 multiple, GError **err
   return study_try(search->study, changes, &search->options, error);
 }
 
-/* A value to be tried, and then by how many bytes memory is more than what just fits. */
-typedef struct {
-  guint64 multiple;
-  double over;
-} Tried;
-
-/* Of the class that decides. */
-static double bytes_over(const RunReport *report) {
-  const RunClass *tightest = run_report_tightest(report);
-  return (double)tightest->device_used_high - (double)tightest->capacity;
-}
-
 /* Whether it fits; the report is kept where it does, the refusal where it is refused. */
-static gboolean fits(const Search *search, Tried *tried, StudyFit *fit) {
+static gboolean fits(const Search *search, guint64 multiple, StudyFit *fit) {
   g_autoptr(GError) error = NULL;
-  RunReport *report = try_value(search, tried->multiple, &error);
-  tried->over = 0;
+  RunReport *report = try_value(search, multiple, &error);
   if (report == NULL) {
     g_free(fit->limit);
     fit->limit = g_strdup(error->message);
     return FALSE;
   }
-  tried->over = bytes_over(report);
   if (!run_report_fits(report, search->options.edge_fits)) {
     g_clear_pointer(&fit->limit, g_free);
     run_report_free(report);
@@ -73,86 +59,29 @@ static gboolean fits(const Search *search, Tried *tried, StudyFit *fit) {
   }
   run_report_free(fit->report);
   fit->report = report;
-  fit->value = tried->multiple * keys[search->key].unit;
+  fit->value = multiple * keys[search->key].unit;
   return TRUE;
-}
-
-#define REACH     100 /* times as far as what was measured does a line tell what comes */
-#define EACH_HALF 3   /* of tries between bounds every third halves them, however memory grows */
-
-/* Of two, where a line through both would just fit; where none leads there, twice as far. */
-static guint64 crossing(const Tried *a, const Tried *b) {
-  double slope = (b->over - a->over) / (double)(b->multiple - a->multiple);
-  double at = (double)b->multiple - b->over / slope;
-  guint64 farthest = b->multiple + REACH * (b->multiple - a->multiple);
-  if (!(slope > 0 && at >= 0))
-    return 2 * b->multiple;
-  return at < (double)farthest ? (guint64)at : farthest;
-}
-
-/* What is known on the way: the two largest values that fit, and the least that does not. */
-typedef struct {
-  Tried before, good, bad;
-  gboolean runs_out; /* `bad` says by how much */
-  guint tries, step;
-} Bounds;
-
-/* The next to try, between good and bad. */
-static guint64 guess(Bounds *bounds, guint64 most) {
-  guint64 good = bounds->good.multiple, bad = bounds->bad.multiple;
-  if (bad <= most && ++bounds->tries % EACH_HALF == 0)
-    return good + (bad - good) / 2;
-  guint64 at = bounds->runs_out ? crossing(&bounds->good, &bounds->bad) : crossing(&bounds->before, &bounds->good);
-  if (at > good && at < bad) {
-    bounds->step = 1;
-    return at;
-  }
-  guint64 step = MIN(bounds->step, bad - good - 1);
-  bounds->step *= 2;
-  if (bad > most && at >= bad)
-    return most;
-  return at <= good ? good + step : bad - step;
-}
-
-/* Where a play costs as much as its value, as few and small ones as may be: along the line through what was tried,
- * which memory keeps to but for the allocator's rounding. */
-static void find_along(const Search *search, StudyFit *fit) {
-  guint64 most = keys[search->key].most;
-  Bounds bounds = {.bad.multiple = most + 1, .step = 1};
-  for (guint64 next = 1; bounds.bad.multiple - bounds.good.multiple > 1;
-       next = bounds.good.multiple < 2 ? bounds.good.multiple + 1 : guess(&bounds, most)) {
-    Tried tried = {.multiple = next};
-    if (fits(search, &tried, fit)) {
-      bounds.before = bounds.good;
-      bounds.good = tried;
-    } else {
-      bounds.bad = tried;
-      bounds.runs_out = tried.over > 0;
-    }
-    if (bounds.good.multiple == 0)
-      return;
-  }
 }
 
 static void find_largest(const Search *search, StudyFit *fit) {
   guint64 good = 0, bad = 1, most = keys[search->key].most;
-  while (bad <= most && fits(search, &(Tried){bad, 0}, fit)) {
+  while (bad <= most && fits(search, bad, fit)) {
     good = bad;
     bad *= 2;
   }
-  if (bad > most && good < most && fits(search, &(Tried){most, 0}, fit)) /* the dearest plays are spared */
+  if (bad > most && good < most && fits(search, most, fit)) /* the dearest plays are spared */
     return;
   bad = MIN(bad, MAX(most, good + 1));
   while (good > 0 && bad - good > 1) {
     guint64 middle = good + (bad - good) / 2;
-    *(fits(search, &(Tried){middle, 0}, fit) ? &good : &bad) = middle;
+    *(fits(search, middle, fit) ? &good : &bad) = middle;
   }
 }
 
 /* Only a refusal of the least value that could do is told. */
 static void find_least(const Search *search, StudyFit *fit) {
   guint64 bad = 0, good = 1, most = keys[search->key].most;
-  while (good <= most && !fits(search, &(Tried){good, 0}, fit)) {
+  while (good <= most && !fits(search, good, fit)) {
     if (fit->limit != NULL)
       return;
     bad = good;
@@ -160,7 +89,7 @@ static void find_least(const Search *search, StudyFit *fit) {
   }
   while (fit->report != NULL && good - bad > 1) {
     guint64 middle = bad + (good - bad) / 2;
-    *(fits(search, &(Tried){middle, 0}, fit) ? &good : &bad) = middle;
+    *(fits(search, middle, fit) ? &good : &bad) = middle;
   }
 }
 
@@ -191,11 +120,7 @@ static void find(Search *search, const Study *laid, StudyFit *fit) {
   search->accumulation = identity->gradient_accumulation;
   search->nodes = identity->nodes;
   search->data = identity->global_batch / (identity->micro_batch * identity->gradient_accumulation);
-  static void (*const finds[KEYS])(const Search *, StudyFit *) = {
-      [MICRO_BATCH] = find_largest, [SEQUENCE_LENGTH] = find_largest, [LAYERS] = find_along, [NODES] = find_least};
-  /* At the edge caches are given back, and peaks stay where they are. */
-  gboolean level = search->key == LAYERS && search->options.edge_fits;
-  (level ? find_largest : finds[search->key])(search, fit);
+  (search->key == NODES ? find_least : find_largest)(search, fit);
 }
 
 static void fit_stage(Search *search, const Study *study, int stage, StudyFit *fit) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far one setting goes before memory runs out, per ZeRO stage and layout, by doubling and bisection; of layers,
- * whose runs cost as much as they are many, along a line.
+/* How far one setting goes before memory runs out, per ZeRO stage and layout, by doubling and bisection.
  *
  *   StudyFits fits;
  *   if (!study_fit(study, "micro_batch", NULL, &options, &fits, error)) return FALSE;
@@ -9,9 +8,8 @@
  *
  * Keys: micro_batch, sequence_length, layers: the largest value that fits; nodes: the least. With or without their
  * group. At the edge is no fit unless options.edge_fits says so. Accumulation stays what it is; the global batch
- * follows. Memory is taken to grow with the first three and not to grow with nodes: what is found fits and the next
- * value does not, though by the allocator's rounding one further on may fit again. Cost: a summary-only run for each
- * value tried, some 10 to 20 per stage or layout, 4 to 8 of layers. */
+ * follows. Memory is taken to grow with the first three and not to grow with nodes. Cost: a summary-only run for each
+ * value tried, some 10 to 20 per stage or layout. */
 #pragma once
 
 #include "study.h"
